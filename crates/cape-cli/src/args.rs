@@ -1,0 +1,231 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde::Deserialize;
+
+/// Perturbs prompts under local differential privacy before they leave this machine.
+#[derive(Parser)]
+#[command(name = "cape", version, about, max_term_width = 100)]
+#[command(
+    after_help = "Example: cape perturb \"My daughter Alice has asthma\"\n\n\
+    Settings come from flags, then CAPE_* variables, then cape.toml in this folder, then defaults.\n\
+    Exit codes: 0 done, 1 refused or found wanting, 2 wrong usage."
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Perturb a prompt: the released text goes to stdout, the privacy statement to stderr
+    Perturb(PerturbArgs),
+    /// Show the distribution at one token before any draw
+    Explain(ExplainArgs),
+    /// Find a model's logit range on public text and store it beside the model
+    Calibrate(CalibrateArgs),
+    /// List the models that are there, or store one compactly
+    Models(ModelsArgs),
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// The settings of the mechanism, shared by the commands that run it.
+#[derive(Args, Clone)]
+pub(crate) struct MechanismArgs {
+    /// Privacy budget ε per token [default: 12]
+    ///
+    /// Whichever token really stood at a position, the probability of releasing any given token
+    /// there changes by at most the factor e^ε. Smaller is more private and less useful. At 12 that
+    /// factor is about 163,000 in the worst case, and with the default settings about a quarter of
+    /// the sensitive words stay as they were; at 6 it is 403 and nearly all are replaced. A prompt
+    /// of k sensitive tokens spends k·ε in all.
+    #[arg(
+        short,
+        long,
+        env = "CAPE_EPSILON",
+        value_name = "EPSILON",
+        allow_negative_numbers = true
+    )]
+    pub(crate) epsilon: Option<f64>,
+
+    /// How a candidate is selected by its utility [default: ranked]
+    #[arg(long, env = "CAPE_BUCKETS", value_enum)]
+    pub(crate) buckets: Option<BucketsArg>,
+
+    /// What the device model may see around a token [default: released]
+    #[arg(long, env = "CAPE_CONTEXT", value_enum)]
+    pub(crate) context: Option<ContextArg>,
+
+    /// What a token may be replaced by [default: typed]
+    #[arg(long, env = "CAPE_CANDIDATES", value_enum)]
+    pub(crate) candidates: Option<CandidatesArg>,
+
+    /// Exponent α of the law over ranks, for ranked [default: ε / ln n]
+    ///
+    /// A larger α keeps more tokens at the same ε, a smaller one spreads more.
+    #[arg(
+        long,
+        env = "CAPE_ALPHA",
+        value_name = "ALPHA",
+        allow_negative_numbers = true
+    )]
+    pub(crate) alpha: Option<f64>,
+
+    /// Importance λ_L of the context in the utility [default: 0.5]
+    #[arg(
+        long,
+        env = "CAPE_LAMBDA_L",
+        value_name = "LAMBDA",
+        allow_negative_numbers = true
+    )]
+    pub(crate) lambda_l: Option<f64>,
+
+    /// Importance λ_D of similar meaning in the utility [default: 1]
+    #[arg(
+        long,
+        env = "CAPE_LAMBDA_D",
+        value_name = "LAMBDA",
+        allow_negative_numbers = true
+    )]
+    pub(crate) lambda_d: Option<f64>,
+
+    /// Number N_b of buckets, for equal-width [default: 50]
+    #[arg(long, env = "CAPE_BUCKET_COUNT", value_name = "N")]
+    pub(crate) bucket_count: Option<usize>,
+
+    /// Device model: a name from `cape models`, or a folder [default: default]
+    #[arg(short, long, env = "CAPE_MODEL", value_name = "NAME|DIR")]
+    pub(crate) model: Option<String>,
+
+    /// More words to keep, one word or phrase a line
+    #[arg(long, env = "CAPE_KEEP", value_name = "FILE")]
+    pub(crate) keep: Option<PathBuf>,
+
+    /// Settings file [default: cape.toml, if it is there]
+    #[arg(long, env = "CAPE_CONFIG", value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum BucketsArg {
+    /// Draw a rank from a public law: ε holds as asked, proven
+    Ranked,
+    /// The paper's equal-width buckets: a larger, proven bound holds instead of ε
+    EqualWidth,
+}
+
+#[derive(Clone, Copy, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ContextArg {
+    /// What was released so far and the kept words: one token costs ε once
+    Released,
+    /// The true prompt, as in the paper: one token costs ε at every position
+    Raw,
+}
+
+#[derive(Clone, Copy, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum CandidatesArg {
+    /// Words by word beginnings, continuations by continuations
+    Typed,
+    /// By any entry of the vocabulary, as in the paper
+    All,
+}
+
+#[derive(Args)]
+pub(crate) struct PerturbArgs {
+    /// The prompt; without it, stdin is read (which keeps it out of the shell's history)
+    pub(crate) text: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) mechanism: MechanismArgs,
+
+    /// Treat every line of the input as a prompt of its own
+    #[arg(long)]
+    pub(crate) lines: bool,
+
+    /// For experiments: reproducible draws, which carry no guarantee
+    #[arg(long, value_name = "SEED")]
+    pub(crate) seed: Option<u64>,
+
+    /// Print the release as JSON (it holds the original words too)
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Show original and release side by side on stderr
+    #[arg(long, conflicts_with = "lines")]
+    pub(crate) diff: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct ExplainArgs {
+    /// The prompt; without it, stdin is read
+    pub(crate) text: Option<String>,
+
+    /// Which sensitive token, counted from 1
+    #[arg(short, long, value_name = "K")]
+    pub(crate) token: usize,
+
+    /// How the prompt was released, for the released context; without it, the other sensitive
+    /// tokens are masked
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) released: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) mechanism: MechanismArgs,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Every candidate instead of the best 20
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct CalibrateArgs {
+    /// The model's folder
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) model: PathBuf,
+
+    /// Public text, one passage a line
+    pub(crate) file: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct ModelsArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<ModelsCommand>,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum ModelsCommand {
+    /// Store a model compactly in another folder
+    Pack {
+        /// A name from `cape models`, or a folder
+        model: String,
+        /// The folder to write
+        to: PathBuf,
+        /// How matrices are stored
+        #[arg(long, value_enum, default_value = "int8")]
+        precision: PrecisionArg,
+    },
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum PrecisionArg {
+    /// 32-bit floats
+    F32,
+    /// 16-bit brain floats
+    Bf16,
+    /// Bytes with one scale per row
+    Int8,
+}

@@ -1,0 +1,7 @@
+//! One file a command.
+
+pub(crate) mod calibrate;
+pub(crate) mod completions;
+pub(crate) mod explain;
+pub(crate) mod models;
+pub(crate) mod perturb;

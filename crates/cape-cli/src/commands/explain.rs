@@ -1,0 +1,233 @@
+//! `cape explain`
+
+use std::fmt::Write;
+
+use cape::mechanism::Mechanism;
+use cape::mechanism::cape::{Buckets, Explanation};
+use cape::model::LanguageModel;
+use cape::sanitize::recover;
+use cape::text::TokenId;
+use serde::Serialize;
+
+use crate::args::ExplainArgs;
+use crate::failure::{Done, Failure};
+use crate::settings::Ready;
+use crate::{input, output};
+
+/// How many candidates are shown without `--all`.
+const SHOWN: usize = 20;
+
+pub(crate) fn run(args: &ExplainArgs) -> Done {
+    let text = input::text(args.text.as_deref())?;
+    let ready = Ready::new(&args.mechanism)?;
+    let tokens = ready.device.tokenizer.tokenize(&text, &ready.keep)?;
+    let sensitive: Vec<usize> = tokens.sensitive().collect();
+    let Some(&i) = args.token.checked_sub(1).and_then(|k| sensitive.get(k)) else {
+        return Err(Failure::usage(
+            format!("there is no sensitive token {}", args.token),
+            match sensitive.len() {
+                0 => "the prompt has none: all of it is kept".into(),
+                n => format!("the prompt has {n}: --token takes 1 to {n}"),
+            },
+        ));
+    };
+    let mut drawn = match &args.released {
+        None => vec![None; tokens.as_slice().len()],
+        Some(released) => {
+            recover(&tokens, released, &ready.device.tokenizer)?.ok_or_else(|| {
+                Failure::new(
+                    "the text of --released does not line up with the prompt",
+                    "give it as `cape perturb` printed it for this prompt",
+                )
+            })?
+        }
+    };
+    // what comes after the token has not been drawn yet when the token is
+    drawn[i..].fill(None);
+    let explanation = ready.mechanism.explain(&tokens, &drawn, i)?;
+    let token = &tokens.as_slice()[i];
+    let original = &text[token.start..token.end];
+    let report = Report::new(args, &ready, original, token.id, &explanation);
+    if args.json {
+        println!("{}", output::json_pretty(&report));
+    } else {
+        print!("{}", table(&ready, &report, &explanation, token.id));
+    }
+    Ok(())
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    token: usize,
+    original: &'a str,
+    original_id: u32,
+    position: usize,
+    input_ids: Vec<u32>,
+    buckets: &'static str,
+    context: &'static str,
+    epsilon: f64,
+    alpha: Option<f64>,
+    lambda_l: f64,
+    lambda_d: f64,
+    bucket_count: Option<usize>,
+    calibration: [f32; 2],
+    total_weight: String,
+    candidates: Vec<Candidate>,
+}
+
+#[derive(Serialize)]
+struct Candidate {
+    id: u32,
+    token: String,
+    logit: f32,
+    distance: f32,
+    utility: f32,
+    rank: usize,
+    bucket: Option<u32>,
+    weight: String,
+}
+
+impl<'a> Report<'a> {
+    fn new(
+        args: &ExplainArgs,
+        ready: &Ready,
+        original: &'a str,
+        original_id: TokenId,
+        explanation: &Explanation<'_>,
+    ) -> Self {
+        let settings = ready.mechanism.settings();
+        let calibration = ready.device.model.calibration();
+        let (scores, distribution) = (&explanation.scores, &explanation.distribution);
+        let shown = if args.all { usize::MAX } else { SHOWN };
+        let candidates = distribution
+            .order
+            .iter()
+            .take(shown)
+            .zip(1..)
+            .map(|(&c, rank)| {
+                let c = c as usize;
+                let id = scores.candidates[c];
+                Candidate {
+                    id: id.0,
+                    token: ready.device.model.vocab().token(id),
+                    logit: scores.logits[c],
+                    distance: scores.distances[c],
+                    utility: scores.utilities[c],
+                    rank,
+                    bucket: distribution.buckets.as_ref().map(|buckets| buckets[c]),
+                    weight: distribution.weights[c].to_string(),
+                }
+            });
+        Self {
+            token: args.token,
+            original,
+            original_id: original_id.0,
+            position: explanation.position,
+            input_ids: explanation.input.iter().map(|id| id.0).collect(),
+            buckets: output::buckets(settings),
+            context: output::context(settings),
+            epsilon: settings.epsilon.get(),
+            alpha: explanation.alpha,
+            lambda_l: settings.lambdas.l,
+            lambda_d: settings.lambdas.d,
+            bucket_count: match settings.buckets {
+                Buckets::EqualWidth { count } => Some(count),
+                Buckets::Ranked { .. } => None,
+            },
+            calibration: [calibration.lo, calibration.hi],
+            total_weight: distribution.total.to_string(),
+            candidates: candidates.collect(),
+        }
+    }
+}
+
+/// The report as a person reads it.
+fn table(
+    ready: &Ready,
+    report: &Report<'_>,
+    explanation: &Explanation<'_>,
+    own: TokenId,
+) -> String {
+    let vocab = ready.device.model.vocab();
+    let distribution = &explanation.distribution;
+    let n = distribution.order.len();
+    let probability = |c: u32| distribution.weights[c as usize] as f64 / distribution.total as f64;
+    let seen: Vec<String> = explanation
+        .input
+        .iter()
+        .map(|&id| vocab.token(id))
+        .collect();
+    let mut out = String::new();
+    let _ = writeln!(out, "token {}: {}", report.token, report.original);
+    let _ = writeln!(out, "the model saw: {}", seen.join(" "));
+    let _ = write!(
+        out,
+        "{}, {} context, ε = {}",
+        report.buckets, report.context, report.epsilon
+    );
+    let _ = match report.alpha {
+        Some(alpha) => writeln!(out, ", α = {alpha:.4}, {n} candidates"),
+        None => writeln!(out, ", {n} candidates"),
+    };
+    if let Some(prime) = distribution.paper_epsilon_prime {
+        let bound = ready.mechanism.guarantee().bound;
+        let _ = writeln!(
+            out,
+            "proven for any input: at most {bound:.2}. The paper would say ε + ε′ = {:.2} from this \
+             row's\nbuckets: that is neither a bound nor public, a diagnostic only.",
+            report.epsilon + prime
+        );
+    }
+    let _ = writeln!(
+        out,
+        "\n{:>6}  {:18} {:>8} {:>9} {:>8} {:>7} {:>12}",
+        "rank", "candidate", "logit", "distance", "utility", "bucket", "probability"
+    );
+    let row = |out: &mut String, rank: usize, c: u32| {
+        let (i, scores) = (c as usize, &explanation.scores);
+        let bucket = distribution
+            .buckets
+            .as_ref()
+            .map_or("-".into(), |b| b[i].to_string());
+        let _ = writeln!(
+            out,
+            "{rank:>6}  {:18} {:>8.3} {:>9.3} {:>8.4} {bucket:>7} {:>12.3e}{}",
+            vocab.token(scores.candidates[i]),
+            scores.logits[i],
+            scores.distances[i],
+            scores.utilities[i],
+            probability(c),
+            if scores.candidates[i] == own {
+                "  the token itself"
+            } else {
+                ""
+            },
+        );
+    };
+    let shown = report.candidates.len();
+    for (rank, &c) in (1..).zip(&distribution.order).take(shown) {
+        row(&mut out, rank, c);
+    }
+    let is_own = |&(_, &c): &(usize, &u32)| explanation.scores.candidates[c as usize] == own;
+    if let Some((rank, &c)) = (1..).zip(&distribution.order).skip(shown).find(is_own) {
+        let _ = writeln!(out, "   ...");
+        row(&mut out, rank, c);
+    }
+    let _ = writeln!(out, "\nshare of probability by rank");
+    let (mut from, mut to) = (1, 1);
+    while from <= n {
+        let share: f64 = distribution.order[from - 1..to.min(n)]
+            .iter()
+            .map(|&c| probability(c))
+            .sum();
+        let label = if from == to {
+            format!("{from}")
+        } else {
+            format!("{from} to {}", to.min(n))
+        };
+        let dots = "#".repeat((share * 50.0).round() as usize);
+        let _ = writeln!(out, "{label:>16}  {:>6.2}%  {dots}", share * 100.0);
+        (from, to) = (to + 1, to * 10);
+    }
+    out
+}

@@ -1,0 +1,131 @@
+//! Errors as a person reads them: `error:`, `caused by:`, `hint:`.
+
+use std::error::Error;
+use std::fmt;
+use std::process::ExitCode;
+
+/// Why a command stopped. Its messages never carry a word of the prompt.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    messages: Vec<String>,
+    hint: Option<String>,
+    usage: bool,
+}
+
+/// A result of a command.
+pub(crate) type Done<T = ()> = Result<T, Failure>;
+
+impl Failure {
+    /// Something was refused or found wanting: exit code 1.
+    pub(crate) fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            messages: vec![message.into()],
+            hint: Some(hint.into()),
+            usage: false,
+        }
+    }
+
+    /// The command was used wrongly: exit code 2.
+    pub(crate) fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            usage: true,
+            ..Self::new(message, hint)
+        }
+    }
+
+    /// Puts what was being done in front.
+    pub(crate) fn during(mut self, what: impl Into<String>) -> Self {
+        self.messages.insert(0, what.into());
+        self
+    }
+
+    pub(crate) fn code(&self) -> ExitCode {
+        ExitCode::from(if self.usage { 2 } else { 1 })
+    }
+
+    fn of(error: &(dyn Error + 'static), hint: Option<&str>) -> Self {
+        let chain = std::iter::successors(Some(error), |&error| error.source());
+        Self {
+            messages: chain.map(ToString::to_string).collect(),
+            hint: hint.map(str::to_owned),
+            usage: false,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let labels = std::iter::once("error").chain(std::iter::repeat("caused by"));
+        for (label, message) in labels.zip(&self.messages) {
+            writeln!(f, "{label}: {message}")?;
+        }
+        match &self.hint {
+            Some(hint) => writeln!(f, "hint: {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl From<cape::Error> for Failure {
+    fn from(error: cape::Error) -> Self {
+        use cape::Error as E;
+        let (hint, usage) = match &error {
+            E::Epsilon(_) => ("try --epsilon 12; smaller is more private", true),
+            E::Setting { .. } => ("`cape perturb --help` explains every setting", true),
+            E::Underflow { .. } => ("take a smaller --epsilon, or --buckets ranked", true),
+            E::ControlCharacter { .. } => (
+                "remove it first, for example with: tr -d '\\000-\\010\\013\\014\\016-\\037\\177'",
+                false,
+            ),
+            E::Entropy(_) => (
+                "nothing was released; try again when the system has entropy",
+                false,
+            ),
+            E::NotFinite => ("the weights may be damaged; try --model default", false),
+            E::Tokenizer(_) => ("a BERT-style tokenizer.json (WordPiece) is needed", false),
+            _ => ("nothing was released", false),
+        };
+        Self {
+            usage,
+            ..Self::of(&error, Some(hint))
+        }
+    }
+}
+
+impl From<cape_models::Error> for Failure {
+    fn from(error: cape_models::Error) -> Self {
+        use cape_models::Error as E;
+        let hint = match error {
+            E::Cape(inner) => return inner.into(),
+            E::Unknown(_) => {
+                let hint = "`cape models` lists the names; a folder needs config.json, \
+                            tokenizer.json and model.safetensors";
+                return Self {
+                    usage: true,
+                    ..Self::of(&error, Some(hint))
+                };
+            }
+            E::Io { .. } => {
+                "a model folder needs config.json, tokenizer.json and model.safetensors"
+            }
+            E::Json { .. } | E::Config(_) => "only BERT-shaped masked models are supported",
+            E::Weights(_) => "the file may be cut short: fetch or copy it again",
+            E::NotFinite(_) => "the file is damaged: fetch or copy it again",
+            E::Missing(_) | E::Shape { .. } | E::Dtype { .. } => {
+                "the weights are not those of a BERT masked model with this config.json"
+            }
+            E::Vocabulary { .. } | E::SpecialToken(_) => {
+                "take tokenizer.json and config.json from the same model"
+            }
+            E::Calibration => "run `cape calibrate` to write cape.json anew",
+            E::NothingToCalibrate => "give a file of public text, one passage a line",
+            _ => "try --model default",
+        };
+        Self::of(&error, Some(hint))
+    }
+}
+
+/// A failure to read or write that has to do with the system, not with a model.
+pub(crate) fn io(what: String, source: &std::io::Error) -> Failure {
+    Failure::of(source, None).during(what)
+}

@@ -1,0 +1,44 @@
+//! The prompt, from the command line or from stdin.
+
+use std::io::{IsTerminal, Read};
+
+use crate::failure::{Done, Failure, io};
+
+/// The text given, or all of stdin.
+pub(crate) fn text(given: Option<&str>) -> Done<String> {
+    let text = match given {
+        Some(text) => text.to_owned(),
+        None => stdin()?,
+    };
+    if text.trim().is_empty() {
+        return Err(Failure::new(
+            "the prompt is empty",
+            "give a text: cape perturb \"…\", or pipe one in",
+        ));
+    }
+    Ok(text)
+}
+
+fn stdin() -> Done<String> {
+    let stdin = std::io::stdin();
+    if stdin.is_terminal() {
+        eprintln!("reading the prompt from the terminal; end it with Ctrl-D");
+    }
+    let mut bytes = Vec::new();
+    stdin
+        .lock()
+        .read_to_end(&mut bytes)
+        .map_err(|error| io("cannot read stdin".into(), &error))?;
+    utf8(bytes)
+}
+
+/// The bytes as text, or where they are not.
+pub(crate) fn utf8(bytes: Vec<u8>) -> Done<String> {
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Failure::new(
+            format!("the input is not UTF-8: byte {at} is the first that is not"),
+            "convert it first, for example with: iconv -t UTF-8",
+        )
+    })
+}

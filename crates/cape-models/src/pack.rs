@@ -1,0 +1,78 @@
+//! Storing a model compactly.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use half::bf16;
+use safetensors::{Dtype, tensor::TensorView};
+
+use crate::weights::{SCALE, Weights};
+use crate::{Error, Files, Result};
+
+/// How matrices are stored; vectors stay in F32.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precision {
+    /// As they are, in 32 bits.
+    F32,
+    /// Brain floats of 16 bits.
+    Bf16,
+    /// Bytes with one scale per row.
+    Int8,
+}
+
+/// Writes a copy of a model to a folder, its matrices in another precision.
+pub fn pack(files: &Files, precision: Precision, dir: &Path) -> Result<()> {
+    let weights = Weights::new(files.weights())?;
+    let mut tensors: BTreeMap<String, (Dtype, Vec<usize>, Vec<u8>)> = BTreeMap::new();
+    for name in weights.names() {
+        // scales come back with their matrices; some checkpoints carry plain position numbers
+        if name.ends_with(SCALE) || name.ends_with("position_ids") {
+            continue;
+        }
+        let shape = weights.shape(&name)?;
+        let values = weights.get(&name, &shape)?;
+        match (precision, &shape[..]) {
+            (Precision::Int8, &[rows, columns]) if columns > 0 => {
+                let (bytes, scales) = quantize(&values, columns);
+                let scales = scales.iter().flat_map(|s| s.to_le_bytes()).collect();
+                tensors.insert(format!("{name}{SCALE}"), (Dtype::F32, vec![rows], scales));
+                tensors.insert(name, (Dtype::I8, shape, bytes));
+            }
+            (Precision::Bf16, [_, _]) => {
+                let bytes = values
+                    .iter()
+                    .flat_map(|&v| bf16::from_f32(v).to_le_bytes())
+                    .collect();
+                tensors.insert(name, (Dtype::BF16, shape, bytes));
+            }
+            _ => {
+                let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+                tensors.insert(name, (Dtype::F32, shape, bytes));
+            }
+        }
+    }
+    let views = tensors.iter().map(|(name, (dtype, shape, bytes))| {
+        TensorView::new(*dtype, shape.clone(), bytes)
+            .map(|view| (name.as_str(), view))
+            .map_err(Error::Weights)
+    });
+    let views = views.collect::<Result<Vec<_>>>()?;
+    let bytes = safetensors::serialize(views, None).map_err(Error::Weights)?;
+    files.write_with(&bytes, dir)
+}
+
+/// Bytes and one scale per row: the nearest of 255 levels, symmetric about zero.
+fn quantize(values: &[f32], columns: usize) -> (Vec<u8>, Vec<f32>) {
+    let mut bytes = Vec::with_capacity(values.len());
+    let mut scales = Vec::with_capacity(values.len() / columns);
+    for row in values.chunks_exact(columns) {
+        let largest = row.iter().fold(0_f32, |m, v| m.max(v.abs()));
+        let scale = if largest > 0.0 { largest / 127.0 } else { 1.0 };
+        bytes.extend(
+            row.iter()
+                .map(|v| ((v / scale).round() as i8).cast_unsigned()),
+        );
+        scales.push(scale);
+    }
+    (bytes, scales)
+}

@@ -1,0 +1,29 @@
+//! Cape: context-aware prompt perturbation under local differential privacy.
+//!
+//! This crate is the mathematics. Data flows one way:
+//!
+//! ```text
+//! text → tokens → context logits + distances → utility → rank or bucket → draw → text
+//! ```
+//!
+//! What decides privacy is in [`utility`], [`rank`], [`buckets`], [`sample`], [`privacy`], [`rng`]
+//! and [`mechanism`]; the proofs are in [`mechanism::cape`].
+
+pub mod buckets;
+pub mod context;
+pub mod distance;
+mod error;
+pub mod keep;
+pub mod mechanism;
+pub mod model;
+pub mod privacy;
+pub mod rank;
+pub mod rng;
+pub mod sample;
+pub mod sanitize;
+pub mod text;
+pub mod tokenizer;
+pub mod utility;
+pub mod vocab;
+
+pub use error::{Error, Result};

@@ -1,0 +1,169 @@
+//! What is promised: ε, the notion it holds under, and the evidence for it.
+
+use std::fmt;
+
+use crate::{Error, Result};
+
+/// A privacy budget: positive and finite.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Epsilon(f64);
+
+impl Epsilon {
+    /// Takes a positive, finite number.
+    pub fn new(value: f64) -> Result<Self> {
+        if value.is_finite() && value > 0.0 {
+            Ok(Self(value))
+        } else {
+            Err(Error::Epsilon(value))
+        }
+    }
+
+    /// The number.
+    #[must_use]
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}
+
+/// Which kind of indistinguishability ε speaks of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Notion {
+    /// Local differential privacy: any two tokens.
+    Ldp,
+    /// Nothing is promised.
+    None,
+}
+
+/// Why the promise is believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Evidence {
+    /// ε was asked for, and a proof says that it holds as asked.
+    Proof,
+    /// A proven upper bound, larger than the ε that was asked for.
+    Bound,
+    /// There is none.
+    None,
+}
+
+impl fmt::Display for Notion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ldp => "LDP",
+            Self::None => "none",
+        })
+    }
+}
+
+impl fmt::Display for Evidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Proof => "proof",
+            Self::Bound => "bound",
+            Self::None => "none",
+        })
+    }
+}
+
+/// Which draws one token of the prompt can influence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Its own draw only: everything else depends on it through what was released.
+    OwnDraw,
+    /// The draw at every sensitive position.
+    EveryDraw,
+}
+
+/// The privacy statement of a mechanism, as a value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Guarantee {
+    /// The ε that was asked for.
+    pub nominal: Epsilon,
+    /// What holds for one draw: the log-ratio of the probabilities of any output, for any two
+    /// true tokens and any two contexts, is at most this.
+    pub bound: f64,
+    /// The notion under which the bound holds.
+    pub notion: Notion,
+    /// The evidence for it.
+    pub evidence: Evidence,
+    /// How far a token's influence reaches.
+    pub reach: Reach,
+}
+
+impl Guarantee {
+    /// The loss for two prompts that differ in **one** sensitive token, of `sensitive` in all.
+    #[must_use]
+    pub fn one_token(&self, sensitive: usize) -> f64 {
+        match self.reach {
+            Reach::OwnDraw if sensitive > 0 => self.bound,
+            Reach::OwnDraw => 0.0,
+            Reach::EveryDraw => self.prompt(sensitive),
+        }
+    }
+
+    /// The loss for two prompts that differ in all of their `sensitive` tokens.
+    #[must_use]
+    pub fn prompt(&self, sensitive: usize) -> f64 {
+        self.bound * sensitive as f64
+    }
+
+    /// The same mechanism driven by a seed that others may know: nothing is promised.
+    #[must_use]
+    pub fn void(self) -> Self {
+        Self {
+            notion: Notion::None,
+            evidence: Evidence::None,
+            ..self
+        }
+    }
+}
+
+/// Rounds a loss up to six decimals, for stating it: never below the true value.
+pub(crate) fn round_up(loss: f64) -> f64 {
+    let stated = (loss * 1e6).ceil() / 1e6;
+    if stated >= loss {
+        stated
+    } else {
+        loss.next_up()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn epsilon_is_positive_and_finite() {
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            assert!(Epsilon::new(bad).is_err());
+        }
+        assert_eq!(Epsilon::new(0.5).unwrap().get(), 0.5);
+    }
+
+    #[test]
+    fn raw_context_costs_every_draw() {
+        let guarantee = Guarantee {
+            nominal: Epsilon::new(2.0).unwrap(),
+            bound: 2.0,
+            notion: Notion::Ldp,
+            evidence: Evidence::Proof,
+            reach: Reach::OwnDraw,
+        };
+        assert_eq!(guarantee.one_token(5), 2.0);
+        assert_eq!(guarantee.prompt(5), 10.0);
+        assert_eq!(guarantee.one_token(0), 0.0);
+        let raw = Guarantee {
+            reach: Reach::EveryDraw,
+            ..guarantee
+        };
+        assert_eq!(raw.one_token(5), 10.0);
+    }
+
+    #[test]
+    fn rounding_never_goes_down() {
+        for loss in [1e-9, 0.1, 11.999_999_97, 17.123_456_789_1] {
+            assert!(round_up(loss) >= loss && round_up(loss) < loss + 2e-6);
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! The public distribution over ranks: `buckets = "ranked"`.
+//!
+//! `q(r) ∝ max(r^−α, e^−ε)` for r = 1..n, as integers. The proof is in
+//! [`mechanism::cape`](crate::mechanism::cape), the whole of it being that the largest and the
+//! smallest of these integers are within e^ε of each other.
+
+use rand::CryptoRng;
+
+use crate::privacy::Epsilon;
+use crate::sample::below;
+use crate::{Error, Result};
+
+/// The weight of rank 1. A total over 2^20 candidates still fits in 64 bits.
+const TOP: f64 = (1_u64 << 44) as f64;
+/// What lifts the floor above `TOP·e^−ε` whatever the rounding of `exp` (below 2^−50).
+const FLOOR_MARGIN: f64 = 1.0 + 1.0 / (1_u64 << 40) as f64;
+/// The largest number of candidates.
+const MOST: usize = 1 << 20;
+
+/// Integer weights of the ranks 1..n, non-increasing.
+#[derive(Clone, Debug)]
+pub struct RankTable {
+    /// `cumulative[r]` is the weight of the ranks 1..=r; `cumulative[0]` is 0.
+    cumulative: Vec<u64>,
+    alpha: f64,
+    epsilon: f64,
+}
+
+impl RankTable {
+    /// The table for `n` candidates. `alpha` is the power law's exponent; without it, ε / ln n: the
+    /// law that reaches its floor at the last rank.
+    pub fn new(n: usize, epsilon: Epsilon, alpha: Option<f64>) -> Result<Self> {
+        if !(2..=MOST).contains(&n) {
+            return Err(Error::Candidates(n));
+        }
+        let alpha = alpha.unwrap_or(epsilon.get() / (n as f64).ln());
+        if !(alpha.is_finite() && alpha >= 0.0) {
+            return Err(Error::Setting {
+                name: "alpha",
+                range: "zero or positive",
+                value: alpha,
+            });
+        }
+        let floor =
+            ((TOP * (-epsilon.get()).exp() * FLOOR_MARGIN).ceil() as u64).clamp(1, TOP as u64);
+        let mut cumulative = Vec::with_capacity(n + 1);
+        let (mut total, mut last) = (0_u64, u64::MAX);
+        cumulative.push(total);
+        for rank in 1..=n {
+            // `min(last)` keeps the table non-increasing even if `powf` were not monotone
+            let law = (TOP * (rank as f64).powf(-alpha)) as u64;
+            last = law.max(floor).min(last);
+            total += last;
+            cumulative.push(total);
+        }
+        let epsilon = log_ratio_up(cumulative[1], last);
+        Ok(Self {
+            cumulative,
+            alpha,
+            epsilon,
+        })
+    }
+
+    /// How many ranks there are.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "never empty")]
+    pub fn len(&self) -> usize {
+        self.cumulative.len() - 1
+    }
+
+    /// The integer weight of a rank, counted from 1.
+    #[must_use]
+    pub fn weight(&self, rank: usize) -> u64 {
+        self.cumulative[rank] - self.cumulative[rank - 1]
+    }
+
+    /// The sum of all weights.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.cumulative[self.len()]
+    }
+
+    /// The probability of a rank.
+    #[must_use]
+    pub fn probability(&self, rank: usize) -> f64 {
+        self.weight(rank) as f64 / self.total() as f64
+    }
+
+    /// The exponent in use.
+    #[must_use]
+    pub fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
+    /// ln(largest / smallest weight), computed from the integers and rounded up: what holds.
+    #[must_use]
+    pub fn epsilon(&self) -> f64 {
+        self.epsilon
+    }
+
+    /// Draws a rank, counted from 1.
+    pub fn draw(&self, rng: &mut dyn CryptoRng) -> usize {
+        let x = below(self.total(), rng);
+        self.cumulative.partition_point(|&c| c <= x)
+    }
+}
+
+/// An upper bound of ln(a/b) for integers that a float holds exactly.
+fn log_ratio_up(a: u64, b: u64) -> f64 {
+    debug_assert!(b <= a && a <= 1 << 53);
+    if a == b {
+        return 0.0;
+    }
+    // one rounding in the division and less than one unit in `ln`; for ratios near 1 the error is
+    // absolute, of the size of the float's unit at 1
+    let log = (a as f64 / b as f64).ln();
+    log + (log + 1.0) * 4.0 * f64::EPSILON
+}
+
+/// The r-th best candidate (r from 1) by utility, ties by index: the permutation that the ranks
+/// speak of.
+pub(crate) fn nth_best(utilities: &[f32], r: usize) -> usize {
+    let mut order: Vec<u32> = (0..utilities.len() as u32).collect();
+    let (_, nth, _) = order.select_nth_unstable_by(r - 1, |&a, &b| better(utilities, a, b));
+    *nth as usize
+}
+
+/// The rank of a candidate, counted from 1.
+pub(crate) fn rank_of(utilities: &[f32], candidate: usize) -> usize {
+    let candidate = candidate as u32;
+    1 + (0..utilities.len() as u32)
+        .filter(|&other| better(utilities, other, candidate).is_lt())
+        .count()
+}
+
+/// All candidates, best first.
+pub(crate) fn ranking(utilities: &[f32]) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..utilities.len() as u32).collect();
+    order.sort_unstable_by(|&a, &b| better(utilities, a, b));
+    order
+}
+
+/// The order: larger utility first, then smaller index. Total on finite floats.
+fn better(utilities: &[f32], a: u32, b: u32) -> std::cmp::Ordering {
+    utilities[b as usize]
+        .total_cmp(&utilities[a as usize])
+        .then(a.cmp(&b))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::rng::seeded;
+
+    fn table(n: usize, epsilon: f64, alpha: Option<f64>) -> RankTable {
+        RankTable::new(n, Epsilon::new(epsilon).unwrap(), alpha).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn the_stated_loss_is_at_most_epsilon(
+            n in 2_usize..2000, epsilon in 1e-6_f64..60.0, alpha in prop::option::of(0.0_f64..20.0)
+        ) {
+            let table = table(n, epsilon, alpha);
+            prop_assert!(table.epsilon() <= epsilon, "{} > {epsilon}", table.epsilon());
+            let weights: Vec<u64> = (1..=n).map(|r| table.weight(r)).collect();
+            prop_assert!(weights.windows(2).all(|w| w[0] >= w[1] && w[1] > 0));
+            prop_assert_eq!(weights.iter().sum::<u64>(), table.total());
+        }
+
+        #[test]
+        fn selection_agrees_with_sorting(
+            utilities in prop::collection::vec((0_u8..6).prop_map(|u| f32::from(u) / 5.0), 2..60)
+        ) {
+            let ranking = ranking(&utilities);
+            for (r, &best) in ranking.iter().enumerate() {
+                prop_assert_eq!(nth_best(&utilities, r + 1), best as usize);
+                prop_assert_eq!(rank_of(&utilities, best as usize), r + 1);
+            }
+        }
+    }
+
+    #[test]
+    fn the_shape_is_a_power_law_with_a_floor() {
+        let table = table(30_000, 12.0, Some(2.0));
+        let top = table.weight(1) as f64;
+        for rank in [1, 2, 10, 100, 403, 404, 1000, 30_000] {
+            let law = (rank as f64).powi(-2).max((-12.0_f64).exp());
+            let got = table.weight(rank) as f64 / top;
+            assert!(
+                (got / law - 1.0).abs() < 1e-6,
+                "rank {rank}: {got} for {law}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_plain_law_spends_all_of_epsilon() {
+        let table = table(24_000, 12.0, None);
+        assert!((table.alpha() - 12.0 / 24_000_f64.ln()).abs() < 1e-12);
+        assert!(table.epsilon() > 12.0 - 1e-6 && table.epsilon() <= 12.0);
+    }
+
+    #[test]
+    fn draws_follow_the_table() {
+        // chi-square with 9 degrees of freedom; 60 is exceeded with probability 1.3e-9
+        let table = table(10, 3.0, Some(1.0));
+        let (mut rng, n) = (seeded(3), 200_000_u32);
+        let mut counts = [0_u32; 10];
+        for _ in 0..n {
+            counts[table.draw(&mut rng) - 1] += 1;
+        }
+        let chi2: f64 = counts
+            .iter()
+            .enumerate()
+            .map(|(i, &c)| {
+                let expected = f64::from(n) * table.probability(i + 1);
+                (f64::from(c) - expected).powi(2) / expected
+            })
+            .sum();
+        assert!(chi2 < 60.0, "{chi2}");
+    }
+
+    #[test]
+    fn bad_settings_are_refused() {
+        let epsilon = Epsilon::new(1.0).unwrap();
+        assert!(RankTable::new(1, epsilon, None).is_err());
+        assert!(RankTable::new(5, epsilon, Some(f64::NAN)).is_err());
+        assert!(RankTable::new(5, epsilon, Some(-1.0)).is_err());
+    }
+}

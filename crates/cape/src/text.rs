@@ -1,0 +1,207 @@
+//! Tokens of a prompt and what became of them. Nothing here prints text: ids are text too.
+
+use std::fmt;
+
+/// An entry of the model's vocabulary.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TokenId(pub u32);
+
+impl TokenId {
+    /// As an index into rows.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Why a token was kept as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// One of NLTK's 179 English stopwords.
+    Stopword,
+    /// One of the 32 ASCII punctuation marks.
+    Punctuation,
+    /// On the user's own list.
+    Listed,
+}
+
+impl Why {
+    /// As it appears in output for machines.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Stopword => "stopword",
+            Self::Punctuation => "punctuation",
+            Self::Listed => "listed",
+        }
+    }
+}
+
+/// Whether a piece begins a word or continues one. A public property of a position: the released
+/// text shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Piece {
+    /// It begins a word.
+    Start,
+    /// It continues the word before it.
+    Continuation,
+}
+
+/// One token of a prompt.
+#[derive(Clone, Copy)]
+pub struct Token {
+    /// Its entry in the vocabulary.
+    pub id: TokenId,
+    /// Where its text begins in the prompt, in bytes.
+    pub start: usize,
+    /// Where its text ends.
+    pub end: usize,
+    /// Whether it begins a word.
+    pub piece: Piece,
+    /// Why it is kept, if it is.
+    pub kept: Option<Why>,
+}
+
+/// The tokens of one prompt, in order; between them stands white space only.
+#[derive(Clone, Default)]
+pub struct Tokens(pub(crate) Vec<Token>);
+
+impl Tokens {
+    /// All tokens.
+    #[must_use]
+    pub fn as_slice(&self) -> &[Token] {
+        &self.0
+    }
+
+    /// The positions of the sensitive tokens: those that are not kept.
+    pub fn sensitive(&self) -> impl Iterator<Item = usize> + '_ {
+        self.0
+            .iter()
+            .enumerate()
+            .filter(|(_, token)| token.kept.is_none())
+            .map(|(i, _)| i)
+    }
+}
+
+impl From<Vec<Token>> for Tokens {
+    fn from(tokens: Vec<Token>) -> Self {
+        Self(tokens)
+    }
+}
+
+/// What became of one token.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Outcome {
+    /// It was kept.
+    Kept(Why),
+    /// It was replaced by a draw, which may have fallen on the token itself.
+    Drawn {
+        /// The token drawn.
+        id: TokenId,
+        /// The exact probability with which the draw would have fallen on the true token.
+        retention: f64,
+    },
+}
+
+/// One token of a release.
+#[derive(Clone, PartialEq)]
+pub struct ReleasedToken {
+    /// Where the original token begins in the prompt, in bytes.
+    pub start: usize,
+    /// Where it ends.
+    pub end: usize,
+    /// What stands in its place.
+    pub released: String,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+/// A released prompt.
+#[derive(Clone, PartialEq)]
+pub struct Release {
+    /// The text that may leave the machine.
+    pub text: String,
+    /// What became of each token.
+    pub tokens: Vec<ReleasedToken>,
+}
+
+impl Release {
+    /// How many tokens were drawn: each of them spends ε.
+    #[must_use]
+    pub fn sensitive(&self) -> usize {
+        self.retentions().count()
+    }
+
+    /// The expected share of sensitive tokens that stay as they were, in this prompt's contexts;
+    /// none where nothing was drawn.
+    #[must_use]
+    pub fn expected_kept(&self) -> Option<f64> {
+        let n = self.sensitive();
+        (n > 0).then(|| self.retentions().sum::<f64>() / n as f64)
+    }
+
+    fn retentions(&self) -> impl Iterator<Item = f64> + '_ {
+        self.tokens.iter().filter_map(|token| match token.outcome {
+            Outcome::Drawn { retention, .. } => Some(retention),
+            Outcome::Kept(_) => None,
+        })
+    }
+}
+
+/// A Debug that counts and shows nothing.
+macro_rules! opaque_debug {
+    ($($type:ty: $len:expr),+ $(,)?) => {$(
+        impl fmt::Debug for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let len: fn(&$type) -> usize = $len;
+                write!(f, "{}({})", stringify!($type), len(self))
+            }
+        }
+    )+};
+}
+
+opaque_debug! {
+    TokenId: |_| 1,
+    Token: |_| 1,
+    Tokens: |tokens| tokens.0.len(),
+    Outcome: |_| 1,
+    ReleasedToken: |_| 1,
+    Release: |release| release.tokens.len(),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_shows_no_text_and_no_ids() {
+        let outcome = Outcome::Drawn {
+            id: TokenId(4242),
+            retention: 0.125,
+        };
+        let released = ReleasedToken {
+            start: 3,
+            end: 9,
+            released: "canary".into(),
+            outcome,
+        };
+        let release = Release {
+            text: "canary".into(),
+            tokens: vec![released.clone()],
+        };
+        let token = Token {
+            id: TokenId(4242),
+            start: 3,
+            end: 9,
+            piece: Piece::Start,
+            kept: None,
+        };
+        let all = format!(
+            "{outcome:?} {released:?} {release:?} {:?}",
+            Tokens(vec![token])
+        );
+        for secret in ["canary", "4242", "0.125"] {
+            assert!(!all.contains(secret), "{all}");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The paper's hybrid utility: `u = L^λ_L · D^λ_D`.
+
+use crate::{Error, Result};
+
+/// Public constants of a model that squash its logits to [0, 1]: found on public text, stored
+/// beside the model, never taken from the prompt at hand.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Calibration {
+    /// The logit that becomes 0.
+    pub lo: f32,
+    /// The logit that becomes 1.
+    pub hi: f32,
+}
+
+impl Calibration {
+    /// For a model that was never calibrated: wide enough for the masked and causal models seen so
+    /// far, and public.
+    pub const DEFAULT: Self = Self {
+        lo: -20.0,
+        hi: 20.0,
+    };
+
+    /// `lo` below `hi`, both finite.
+    pub fn new(lo: f32, hi: f32) -> Option<Self> {
+        (lo.is_finite() && hi.is_finite() && lo < hi).then_some(Self { lo, hi })
+    }
+}
+
+/// The exponents of context and of meaning.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lambdas {
+    /// λ_L, the importance of the context logit.
+    pub l: f64,
+    /// λ_D, the importance of the embedding distance.
+    pub d: f64,
+}
+
+impl Default for Lambdas {
+    fn default() -> Self {
+        Self { l: 0.5, d: 1.0 }
+    }
+}
+
+impl Lambdas {
+    /// Both zero or positive, and finite.
+    pub fn new(l: f64, d: f64) -> Result<Self> {
+        for (name, value) in [("lambda-l", l), ("lambda-d", d)] {
+            if !(value.is_finite() && value >= 0.0) {
+                return Err(Error::Setting {
+                    name,
+                    range: "zero or positive",
+                    value,
+                });
+            }
+        }
+        Ok(Self { l, d })
+    }
+}
+
+/// The utility of each candidate from its context logit and its distance to the true token.
+///
+/// The distances are min-max normalised over the row, so D = exp(−d_norm) lies in [1/e, 1].
+pub fn utilities(
+    logits: &[f32],
+    distances: &[f32],
+    calibration: Calibration,
+    lambdas: Lambdas,
+) -> Result<Vec<f32>> {
+    if !logits.iter().chain(distances).all(|x| x.is_finite()) {
+        return Err(Error::NotFinite);
+    }
+    let (near, far) = distances
+        .iter()
+        .fold((f32::INFINITY, f32::NEG_INFINITY), |(lo, hi), &d| {
+            (lo.min(d), hi.max(d))
+        });
+    let range = f64::from(far) - f64::from(near);
+    let scale = if range > 0.0 { lambdas.d / range } else { 0.0 };
+    let (lo, width) = (
+        f64::from(calibration.lo),
+        f64::from(calibration.hi - calibration.lo),
+    );
+    let power = |l: f64| match lambdas.l {
+        0.5 => l.sqrt(),
+        1.0 => l,
+        lambda => l.powf(lambda),
+    };
+    Ok(logits
+        .iter()
+        .zip(distances)
+        .map(|(&logit, &d)| {
+            let l = ((f64::from(logit) - lo) / width).clamp(0.0, 1.0);
+            (power(l) * (-(f64::from(d) - f64::from(near)) * scale).exp()) as f32
+        })
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn follows_the_formula() {
+        let calibration = Calibration::new(-10.0, 10.0).unwrap();
+        let lambdas = Lambdas::new(0.5, 2.0).unwrap();
+        let got = utilities(&[10.0, 0.0, -30.0], &[0.0, 2.0, 4.0], calibration, lambdas).unwrap();
+        let want = [1.0, 0.5_f64.sqrt() * (-1.0_f64).exp(), 0.0];
+        for (g, w) in got.iter().zip(want) {
+            assert!((f64::from(*g) - w).abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn general_powers_agree_with_the_short_cuts() {
+        let calibration = Calibration::DEFAULT;
+        for lambda in [0.5, 1.0] {
+            let exact = Lambdas::new(lambda, 1.0).unwrap();
+            let near = Lambdas::new(lambda + 1e-12, 1.0).unwrap();
+            let (logits, distances) = ([3.0, -4.0, 19.0], [1.0, 2.0, 3.0]);
+            let a = utilities(&logits, &distances, calibration, exact).unwrap();
+            let b = utilities(&logits, &distances, calibration, near).unwrap();
+            assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-6));
+        }
+    }
+
+    #[test]
+    fn what_is_not_finite_is_refused() {
+        let (c, l) = (Calibration::DEFAULT, Lambdas::default());
+        assert!(utilities(&[f32::NAN, 1.0], &[0.0, 1.0], c, l).is_err());
+        assert!(utilities(&[0.0, 1.0], &[0.0, f32::INFINITY], c, l).is_err());
+        assert!(Calibration::new(1.0, 1.0).is_none());
+        assert!(Lambdas::new(f64::NAN, 1.0).is_err());
+        assert!(
+            utilities(&[1.0, 1.0], &[2.0, 2.0], c, l)
+                .unwrap()
+                .iter()
+                .all(|u| u.is_finite())
+        );
+    }
+}

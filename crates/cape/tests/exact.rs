@@ -1,0 +1,288 @@
+//! The promise, enumerated: for small models, every released prompt and its exact probability.
+
+mod common;
+
+use cape::context::Context;
+use cape::mechanism::Mechanism;
+use cape::mechanism::cape::{Buckets, Cape};
+use cape::rank::RankTable;
+use cape::text::{Outcome, TokenId, Tokens};
+use common::{FIRST, cape, outputs, prompt, weights};
+use num_bigint::BigUint;
+use proptest::prelude::*;
+
+const RANKED: Buckets = Buckets::Ranked { alpha: None };
+
+/// Products of integers, exact.
+fn product(factors: &[u64]) -> BigUint {
+    factors.iter().map(|&f| BigUint::from(f)).product()
+}
+
+/// ln(a/b) for numbers of any size, to float precision.
+fn ln_ratio(a: &BigUint, b: &BigUint) -> f64 {
+    let ln = |x: &BigUint| {
+        let shift = x.bits().saturating_sub(64);
+        let top: u64 = (x >> shift).try_into().unwrap();
+        (top as f64).ln() + shift as f64 * std::f64::consts::LN_2
+    };
+    ln(a) - ln(b)
+}
+
+/// The largest log-ratio, over all released prompts, between two prompts.
+fn loss(mechanism: &Cape, n: u32, a: &Tokens, b: &Tokens) -> f64 {
+    outputs(n, a.as_slice().len())
+        .map(|output| {
+            let (wa, ta) = weights(mechanism, a, &output);
+            let (wb, tb) = weights(mechanism, b, &output);
+            ln_ratio(
+                &(product(&wa) * product(&tb)),
+                &(product(&wb) * product(&ta)),
+            )
+            .abs()
+        })
+        .fold(0.0, f64::max)
+}
+
+/// Two prompts of four words (one of them kept) that differ in one sensitive word.
+fn neighbours(n: u32) -> impl Strategy<Value = (Vec<u32>, Vec<u32>)> {
+    (
+        prop::collection::vec(0..n, 4),
+        prop::sample::select(vec![0_usize, 2, 3]),
+        1..n,
+    )
+        .prop_map(move |(a, at, shift)| {
+            let mut b = a.clone();
+            b[at] = (b[at] + shift) % n;
+            (a, b)
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// Ranked, released: prompts that differ in one token are within ε, on integers alone.
+    #[test]
+    fn ranked_released_is_within_epsilon(
+        seed: u64, epsilon in 0.1_f64..15.0, alpha in prop::option::of(0.0_f64..6.0),
+        (a, b) in neighbours(5),
+    ) {
+        let n = 5;
+        let mechanism = cape(n, seed, epsilon, Buckets::Ranked { alpha }, Context::Released);
+        let table = RankTable::new(n as usize, mechanism.settings().epsilon, alpha).unwrap();
+        let (most, least) = (table.weight(1), table.weight(n as usize));
+        prop_assert!(table.epsilon() <= epsilon);
+        let (a, b) = (prompt(&a), prompt(&b));
+        for output in outputs(n, 4) {
+            let (wa, ta) = weights(&mechanism, &a, &output);
+            let (wb, tb) = weights(&mechanism, &b, &output);
+            prop_assert_eq!(ta, tb, "the total is the table's");
+            let (wa, wb) = (product(&wa), product(&wb));
+            prop_assert!(&wa * least <= &wb * most && &wb * least <= &wa * most);
+        }
+        prop_assert!(loss(&mechanism, n, &a, &b) <= mechanism.guarantee().bound + 1e-12);
+    }
+
+    /// Prompts that differ in every token are within k·ε, in either context.
+    #[test]
+    fn whole_prompts_are_within_the_sum(
+        seed: u64, epsilon in 0.1_f64..8.0, a in prop::collection::vec(0_u32..4, 4),
+        b in prop::collection::vec(0_u32..4, 4), raw: bool,
+    ) {
+        let context = if raw { Context::Raw } else { Context::Released };
+        let mechanism = cape(4, seed, epsilon, RANKED, context);
+        let mut b = b;
+        b[1] = a[1]; // kept words are public
+        let found = loss(&mechanism, 4, &prompt(&a), &prompt(&b));
+        prop_assert!(found <= mechanism.guarantee().prompt(3) + 1e-12);
+    }
+
+    /// Equal-width: the enumerated loss never exceeds the stated bound.
+    #[test]
+    fn equal_width_is_within_its_bound(
+        seed: u64, epsilon in 0.1_f64..15.0, count in 2_usize..7, (a, b) in neighbours(5),
+        raw: bool,
+    ) {
+        let context = if raw { Context::Raw } else { Context::Released };
+        let mechanism = cape(5, seed, epsilon, Buckets::EqualWidth { count }, context);
+        let found = loss(&mechanism, 5, &prompt(&a), &prompt(&b));
+        prop_assert!(found <= mechanism.guarantee().one_token(3) + 1e-9);
+    }
+
+    /// What `perturb` draws is what `explain` says: every output it makes has the probability that
+    /// the explanation gives, and its retention is the true token's.
+    #[test]
+    fn perturb_agrees_with_explain(
+        seed: u64, words in prop::collection::vec(0_u32..6, 1..12), equal_width: bool, raw: bool,
+    ) {
+        let context = if raw { Context::Raw } else { Context::Released };
+        let buckets = if equal_width { Buckets::EqualWidth { count: 4 } } else { RANKED };
+        let mechanism = cape(6, seed, 4.0, buckets, context);
+        let tokens = prompt(&words);
+        let outcomes = mechanism.perturb(&tokens, &mut cape::rng::seeded(seed)).unwrap();
+        prop_assert_eq!(outcomes.len(), words.len());
+        let mut drawn = vec![None; words.len()];
+        for (i, outcome) in outcomes.iter().enumerate() {
+            let Outcome::Drawn { id, retention } = *outcome else {
+                prop_assert_eq!(i, 1);
+                continue;
+            };
+            let explanation = mechanism.explain(&tokens, &drawn, i).unwrap();
+            let own = tokens.as_slice()[i].id;
+            let at = explanation.scores.candidates.binary_search(&own).unwrap();
+            let exact =
+                explanation.distribution.weights[at] as f64 / explanation.distribution.total as f64;
+            prop_assert!((retention - exact).abs() < 1e-12);
+            drawn[i] = Some(id);
+        }
+    }
+}
+
+/// The raw context really costs more than ε: one token changed, several draws moved.
+#[test]
+fn raw_context_exceeds_epsilon_for_one_token() {
+    let (n, epsilon) = (5, 2.0);
+    let worst = (0..20)
+        .map(|seed| {
+            let mechanism = cape(n, seed, epsilon, RANKED, Context::Raw);
+            loss(
+                &mechanism,
+                n,
+                &prompt(&[0, 1, 2, 3]),
+                &prompt(&[4, 1, 2, 3]),
+            )
+        })
+        .fold(0.0, f64::max);
+    assert!(worst > 1.5 * epsilon, "{worst}");
+    assert!(worst <= 3.0 * epsilon + 1e-12);
+}
+
+/// Draws of whole prompts follow the enumerated distribution (seeded; chi-square at α ≈ 1e-9).
+#[test]
+fn sampled_prompts_follow_the_enumerated_distribution() {
+    for (buckets, context) in [
+        (RANKED, Context::Released),
+        (RANKED, Context::Raw),
+        (Buckets::EqualWidth { count: 3 }, Context::Released),
+        (Buckets::EqualWidth { count: 3 }, Context::Raw),
+    ] {
+        let mechanism = cape(4, 11, 2.0, buckets, context);
+        let chi2 = chi_square(&mechanism, &mechanism);
+        // 63 degrees of freedom; 160 is exceeded with probability 2.6e-10
+        assert!(chi2 < 160.0, "{chi2}");
+    }
+}
+
+/// Chi-square of 60,000 draws of one mechanism against the exact distribution of another.
+fn chi_square(drawing: &Cape, claimed: &Cape) -> f64 {
+    let tokens = prompt(&[2, 1, 0, 3]);
+    let (mut rng, n) = (cape::rng::seeded(12), 60_000_u32);
+    let mut counts = std::collections::HashMap::new();
+    for _ in 0..n {
+        let outcomes = drawing.perturb(&tokens, &mut rng).unwrap();
+        let ids: Vec<TokenId> = outcomes
+            .iter()
+            .zip(tokens.as_slice())
+            .map(|(outcome, token)| match outcome {
+                Outcome::Drawn { id, .. } => *id,
+                Outcome::Kept(_) => token.id,
+            })
+            .collect();
+        *counts.entry(ids).or_insert(0_u32) += 1;
+    }
+    outputs(4, 4)
+        .filter(|output| output[1] == TokenId(FIRST + 1))
+        .map(|output| {
+            let (w, t) = weights(claimed, &tokens, &output);
+            let p: f64 = w
+                .iter()
+                .zip(&t)
+                .map(|(&w, &t)| w as f64 / t as f64)
+                .product();
+            let expected = p * f64::from(n);
+            let seen = f64::from(counts.get(&output).copied().unwrap_or(0));
+            (seen - expected).powi(2) / expected
+        })
+        .sum()
+}
+
+/// Power: the checks above must notice planted faults.
+mod power {
+    use super::*;
+
+    /// The loss check rejects a mechanism that spends 1.1 times what it states.
+    #[test]
+    fn a_larger_epsilon_is_noticed() {
+        let stated = 3.0;
+        for context in [Context::Released, Context::Raw] {
+            let worst = (0..8)
+                .map(|seed| {
+                    let faulty = cape(5, seed, 1.1 * stated, RANKED, context);
+                    loss(&faulty, 5, &prompt(&[0, 1, 2, 3]), &prompt(&[4, 1, 2, 3]))
+                })
+                .fold(0.0, f64::max);
+            assert!(worst > stated, "{worst}");
+        }
+    }
+
+    /// Equal-width with ε in place of ε/2, on the worst rows, breaks the bound of ε.
+    #[test]
+    fn a_missing_factor_two_is_noticed() {
+        use cape::buckets::EqualWidth;
+        use cape::privacy::Epsilon;
+        let rule = |epsilon| EqualWidth::new(5, Epsilon::new(epsilon).unwrap()).unwrap();
+        let (stated, faulty) = (rule(8.0), rule(16.0));
+        let n = 40;
+        // alone on top of two buckets, and at the bottom of five that crowd to the top
+        let best: Vec<f32> = (0..n).map(|i| if i == 0 { 1.0 } else { 0.0 }).collect();
+        let worst: Vec<f32> = (0..n)
+            .map(|i| match i {
+                1..=4 => [0.39, 0.59, 0.79, 1.0][i - 1],
+                _ => 0.0,
+            })
+            .collect();
+        let loss = |rule: &EqualWidth| {
+            let (a, b) = (rule.apply(&best).unwrap(), rule.apply(&worst).unwrap());
+            (a.probability(0) / b.probability(0)).ln()
+        };
+        assert!(loss(&stated) <= stated.bound(n).unwrap());
+        assert!(loss(&faulty) > stated.bound(n).unwrap());
+    }
+
+    /// The chi-square check rejects draws at 1.1 ε, a table that is off by one rank (a power law
+    /// that begins at r + 1 is flatter: the same as a smaller α), and another bucket count.
+    #[test]
+    fn wrong_distributions_are_noticed() {
+        let context = Context::Released;
+        let right = cape(4, 11, 2.0, RANKED, context);
+        for faulty in [
+            cape(4, 11, 2.2, RANKED, context),
+            cape(4, 11, 2.0, Buckets::Ranked { alpha: Some(1.0) }, context),
+            cape(4, 11, 2.0, RANKED, Context::Raw),
+        ] {
+            let chi2 = chi_square(&faulty, &right);
+            assert!(chi2 > 160.0, "{chi2}");
+        }
+        let right = cape(4, 11, 2.0, Buckets::EqualWidth { count: 3 }, context);
+        let faulty = cape(4, 11, 2.0, Buckets::EqualWidth { count: 4 }, context);
+        assert!(chi_square(&faulty, &right) > 160.0);
+    }
+
+    /// The integer check rejects a token that is copied through every other time.
+    #[test]
+    fn a_copied_token_is_noticed() {
+        let mechanism = cape(5, 3, 1.0, RANKED, Context::Released);
+        let (a, b) = (prompt(&[0, 1, 2, 3]), prompt(&[4, 1, 2, 3]));
+        let table = RankTable::new(5, mechanism.settings().epsilon, None).unwrap();
+        let copied = |tokens: &Tokens, output: &[TokenId]| {
+            let (mut w, t) = weights(&mechanism, tokens, output);
+            if tokens.as_slice()[0].id == output[0] {
+                w[0] += t[0]; // every other time, the word itself
+            }
+            product(&w)
+        };
+        let broken = outputs(5, 4).any(|output| {
+            copied(&a, &output) * table.weight(5) > copied(&b, &output) * table.weight(1)
+        });
+        assert!(broken);
+    }
+}
