@@ -250,20 +250,18 @@ impl LanguageModel for Bert {
     }
 
     fn logits(&self, ids: &[TokenId], positions: &[usize]) -> cape::Result<Logits> {
+        if positions.is_empty() {
+            return Ok(Logits::new(Vec::new(), self.vocab.len()));
+        }
         let (inputs, rows): (Vec<_>, Vec<_>) = positions
             .iter()
             .map(|&position| self.input(ids, position))
             .unzip();
-        let data = match inputs.is_empty() {
-            true => Vec::new(),
-            false => {
-                let mut x = self.head.transform.forward(&self.hidden(&inputs, &rows));
-                gelu(&mut x);
-                self.head.norm.forward(&mut x);
-                let decoder = self.head.decoder.as_deref().unwrap_or(self.words.data());
-                project(&x, decoder, &self.head.bias)
-            }
-        };
+        let mut x = self.head.transform.forward(&self.hidden(&inputs, &rows));
+        gelu(&mut x);
+        self.head.norm.forward(&mut x);
+        let decoder = self.head.decoder.as_deref().unwrap_or(self.words.data());
+        let data = project(&x, decoder, &self.head.bias);
         Ok(Logits::new(data, self.vocab.len()))
     }
 }
@@ -383,9 +381,10 @@ impl Loader<'_> {
         let norm = self.norm_by(&at("transform.LayerNorm"), |name, shape| {
             self.file.get(name, shape)
         })?;
-        let decoder = match self.config.tie_word_embeddings {
-            true => None,
-            false => Some(self.file.get(&at("decoder.weight"), &[vocab, hidden])?),
+        let decoder = if self.config.tie_word_embeddings {
+            None
+        } else {
+            Some(self.file.get(&at("decoder.weight"), &[vocab, hidden])?)
         };
         let bias = if self.file.has(&at("bias")) {
             "bias"

@@ -1,5 +1,7 @@
 //! Our forward pass against transformers', on tiny seeded models (`fixtures/make.py`).
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 use std::path::{Path, PathBuf};
 
 use cape::keep::KeepList;
@@ -12,11 +14,11 @@ const MODELS: [&str; 3] = ["bert-tiny", "bert-tiny-legacy", "bert-tiny-f16"];
 
 #[derive(Deserialize)]
 struct Golden {
-    texts: Vec<Text>,
+    texts: Vec<Example>,
 }
 
 #[derive(Deserialize)]
-struct Text {
+struct Example {
     text: String,
     input_ids: Vec<u32>,
     masked: Vec<Masked>,
@@ -44,7 +46,7 @@ fn golden(name: &str) -> Golden {
 }
 
 /// The ids between [CLS] and [SEP].
-fn content(text: &Text) -> Vec<TokenId> {
+fn content(text: &Example) -> Vec<TokenId> {
     text.input_ids[1..text.input_ids.len() - 1]
         .iter()
         .map(|&id| TokenId(id))

@@ -15,6 +15,7 @@ pub mod distance;
 mod error;
 pub mod keep;
 pub mod mechanism;
+pub mod metric;
 pub mod model;
 pub mod privacy;
 pub mod rank;

@@ -11,7 +11,7 @@ use rand::CryptoRng;
 /// If `total` is zero.
 pub fn below(total: u64, rng: &mut dyn CryptoRng) -> u64 {
     assert!(total > 0, "nothing to draw from");
-    let mask = u64::MAX >> (total - 1 | 1).leading_zeros();
+    let mask = u64::MAX >> ((total - 1) | 1).leading_zeros();
     loop {
         let x = rng.next_u64() & mask;
         if x < total {

@@ -1,5 +1,7 @@
 //! The stages wired: text in, release out.
 
+use std::collections::HashMap;
+
 use rand::CryptoRng;
 
 use crate::Result;
@@ -103,7 +105,7 @@ pub fn recover(
         let ids = if our.len() == their.len() {
             Some(their.iter().map(|token| token.id).collect())
         } else {
-            cut(surface(), our.len(), Piece::Start, tokenizer.vocab())
+            cut(surface(), our.len(), tokenizer.vocab())
         };
         let Some(ids) = ids else { return Ok(None) };
         drawn.extend(
@@ -116,15 +118,35 @@ pub fn recover(
 }
 
 /// Cuts a word into exactly `pieces` entries of the vocabulary, longest first.
-fn cut(word: &str, pieces: usize, first: Piece, vocab: &Vocab) -> Option<Vec<TokenId>> {
-    if pieces == 0 {
-        return word.is_empty().then(Vec::new);
+fn cut(word: &str, pieces: usize, vocab: &Vocab) -> Option<Vec<TokenId>> {
+    let mut ends: Vec<usize> = word
+        .char_indices()
+        .map(|(at, c)| at + c.len_utf8())
+        .collect();
+    ends.reverse();
+    // from the last piece to the first: how the text from each place on can be cut into k pieces
+    let mut cuts: HashMap<usize, Vec<TokenId>> = HashMap::from([(word.len(), Vec::new())]);
+    for k in (0..pieces).rev() {
+        let piece = if k == 0 {
+            Piece::Start
+        } else {
+            Piece::Continuation
+        };
+        let starts = if k == 0 { &[0][..] } else { &ends[..] };
+        let mut longer = HashMap::new();
+        for &start in starts {
+            let found = ends.iter().filter(|&&end| end > start).find_map(|end| {
+                let rest = cuts.get(end)?;
+                Some((vocab.piece_id(&word[start..*end], piece)?, rest))
+            });
+            if let Some((id, rest)) = found {
+                longer.insert(
+                    start,
+                    std::iter::once(id).chain(rest.iter().copied()).collect(),
+                );
+            }
+        }
+        cuts = longer;
     }
-    let ends = word.char_indices().map(|(at, c)| at + c.len_utf8());
-    ends.collect::<Vec<_>>().into_iter().rev().find_map(|end| {
-        let id = vocab.piece_id(&word[..end], first)?;
-        let mut rest = cut(&word[end..], pieces - 1, Piece::Continuation, vocab)?;
-        rest.insert(0, id);
-        Some(rest)
-    })
+    cuts.remove(&0)
 }

@@ -21,6 +21,7 @@ impl Calibration {
     };
 
     /// `lo` below `hi`, both finite.
+    #[must_use]
     pub fn new(lo: f32, hi: f32) -> Option<Self> {
         (lo.is_finite() && hi.is_finite() && lo < hi).then_some(Self { lo, hi })
     }

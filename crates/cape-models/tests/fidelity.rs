@@ -1,0 +1,226 @@
+//! Text fidelity: kept text byte for byte, nothing sensitive verbatim, whatever the Unicode.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
+
+use cape::context::Context;
+use cape::keep::KeepList;
+use cape::mechanism::cape::{Buckets, Cape, Settings};
+use cape::model::LanguageModel;
+use cape::privacy::Epsilon;
+use cape::rng::seeded;
+use cape::sanitize::{recover, sanitize};
+use cape::text::Outcome;
+use cape::utility::Lambdas;
+use cape::vocab::Candidates;
+use cape_models::{DEFAULT, Device, Files};
+use proptest::prelude::*;
+
+static TINY: LazyLock<Device> = LazyLock::new(|| {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/bert-tiny");
+    Files::read(&dir).unwrap().load().unwrap()
+});
+static BIG: LazyLock<Device> = LazyLock::new(|| Files::named(DEFAULT).unwrap().load().unwrap());
+
+fn mechanism(device: &Device, context: Context, candidates: Candidates) -> Cape {
+    let settings = Settings {
+        epsilon: Epsilon::new(6.0).unwrap(),
+        buckets: Buckets::Ranked { alpha: None },
+        context,
+        candidates,
+        lambdas: Lambdas::default(),
+    };
+    Cape::new(
+        Arc::clone(&device.model) as Arc<dyn LanguageModel>,
+        settings,
+    )
+    .unwrap()
+}
+
+/// Pieces that are hard on tokenizers, and ordinary words between them.
+fn text() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        4 => prop::sample::select(vec![
+            "good", "The", "book", "doctor's", "it", "IT", "slowly", "walking", "theology", "42",
+        ]).prop_map(str::to_owned),
+        2 => prop::sample::select(vec![" ", "  ", "\t", "\n", "\r\n", "\u{a0}", "\u{2003}"])
+            .prop_map(str::to_owned),
+        2 => prop::sample::select(vec![
+            "é", "e\u{301}", "ß", "İ", "東京", "한국", "👩\u{200d}👩\u{200d}👧", "🙂\u{fe0f}", "\u{200b}",
+            "\u{feff}", "\u{fffd}", "ﬁ", "½", "ﷺ", "\u{1f1e9}\u{1f1ea}", "[MASK]", "[unused1]", "##ing",
+        ]).prop_map(str::to_owned),
+        1 => prop::sample::select(vec![",", ".", "!", "--", "'", "“", "…", "://", "@"])
+            .prop_map(str::to_owned),
+        1 => "\\PC{1,4}",
+    ];
+    prop::collection::vec(piece, 0..14).prop_map(|pieces| pieces.concat())
+}
+
+/// The parts of the text that must come back: kept tokens and the white space between tokens.
+fn check(device: &Device, text: &str, context: Context, candidates: Candidates, seed: u64) {
+    let keep = KeepList::default();
+    let mechanism = mechanism(device, context, candidates);
+    let release = sanitize(
+        text,
+        &device.tokenizer,
+        &keep,
+        &mechanism,
+        &mut seeded(seed),
+    )
+    .unwrap();
+    let mut rest = release.text.as_str();
+    let mut at = 0;
+    for token in &release.tokens {
+        let gap = &text[at..token.start];
+        assert!(
+            gap.chars().all(char::is_whitespace),
+            "only white space between tokens"
+        );
+        rest = rest.strip_prefix(gap).expect("white space survives");
+        // where words met without a space one may have been put in
+        if !rest.starts_with(token.released.as_str()) {
+            rest = rest.strip_prefix(' ').expect("a space and nothing else");
+        }
+        rest = rest
+            .strip_prefix(token.released.as_str())
+            .expect("tokens in order");
+        if let Outcome::Kept(_) = token.outcome {
+            assert_eq!(
+                token.released,
+                text[token.start..token.end],
+                "byte for byte"
+            );
+        }
+        at = token.end;
+    }
+    assert_eq!(rest, &text[at..]);
+    assert!(text[at..].chars().all(char::is_whitespace));
+    device.tokenizer.tokenize(&release.text, &keep).unwrap();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn kept_text_survives(text in text(), raw: bool, all: bool, seed: u64) {
+        let context = if raw { Context::Raw } else { Context::Released };
+        let candidates = if all { Candidates::All } else { Candidates::Typed };
+        check(&TINY, &text, context, candidates, seed);
+    }
+
+    #[test]
+    fn any_unicode_is_perturbed_or_refused(text in any::<String>()) {
+        let keep = KeepList::default();
+        let mechanism = mechanism(&TINY, Context::Raw, Candidates::Typed);
+        let done = sanitize(&text, &TINY.tokenizer, &keep, &mechanism, &mut seeded(1));
+        let control = |c: char| c.is_control() && !matches!(c, '\t' | '\n' | '\r');
+        prop_assert_eq!(done.is_err(), text.chars().any(control));
+    }
+}
+
+#[test]
+fn the_default_models_tokenizer_too() {
+    let texts = [
+        "It's a naïve café\tin 東京,\n\nisn't it? 👩\u{200d}👩\u{200d}👧 ok\u{200b} \u{200b} …",
+        "e\u{301}clair the\u{301} of \u{301} x",
+        "theology of the Theologian",
+        "한국어 and ﷺ and ½ and ﬁne",
+    ];
+    for (seed, text) in (0..).zip(texts) {
+        check(&BIG, text, Context::Released, Candidates::Typed, seed);
+    }
+}
+
+/// What the tokenizer drops must not pass through: it belongs to the token that it touches, or to
+/// an unknown token of its own.
+#[test]
+fn dropped_characters_are_sensitive() {
+    let keep = KeepList::default();
+    for text in ["the\u{301}", "\u{200b}the", "a \u{200b} the", "\u{fffd}"] {
+        let tokens = BIG.tokenizer.tokenize(text, &keep).unwrap();
+        let kept: String = tokens
+            .as_slice()
+            .iter()
+            .filter(|token| token.kept.is_some())
+            .map(|token| &text[token.start..token.end])
+            .collect();
+        assert!(kept.is_ascii(), "something odd is kept in {text:?}");
+        assert!(tokens.sensitive().count() >= 1, "{text:?}");
+    }
+}
+
+#[test]
+fn a_special_token_typed_by_a_user_is_text() {
+    let keep = KeepList::default();
+    let tokens = BIG.tokenizer.tokenize("a [MASK] b", &keep).unwrap();
+    let ids: Vec<_> = tokens.as_slice().iter().map(|token| token.id).collect();
+    assert!(!ids.contains(&BIG.model.mask()));
+    assert_eq!(ids.len(), 5);
+}
+
+/// Longer than the model: windows, never truncation.
+#[test]
+fn long_texts_are_perturbed_to_the_end() {
+    let text = "good book and slow journey ".repeat(40);
+    let keep = KeepList::default();
+    for context in [Context::Released, Context::Raw] {
+        let mechanism = mechanism(&TINY, context, Candidates::Typed);
+        let release = sanitize(&text, &TINY.tokenizer, &keep, &mechanism, &mut seeded(3)).unwrap();
+        assert_eq!(release.tokens.len(), 200);
+        assert_eq!(release.sensitive(), 160);
+    }
+}
+
+/// What was drawn can be read off the released text: exactly where words are single pieces, and as
+/// some way to cut up the word otherwise.
+#[test]
+fn releases_can_be_read_back() {
+    let keep = KeepList::default();
+    let mechanism = mechanism(&TINY, Context::Released, Candidates::Typed);
+    let vocab = TINY.model.vocab();
+    let mut lined_up = 0;
+    for (text, single) in [
+        ("the doctor was slow to a secret letter", true),
+        ("walking slowly to a readable book", false),
+    ] {
+        let tokens = TINY.tokenizer.tokenize(text, &keep).unwrap();
+        for seed in 0..40 {
+            let release =
+                sanitize(text, &TINY.tokenizer, &keep, &mechanism, &mut seeded(seed)).unwrap();
+            let recovered = recover(&tokens, &release.text, &TINY.tokenizer).unwrap();
+            assert!(recovered.is_some() || !single);
+            let Some(recovered) = recovered else { continue };
+            lined_up += 1;
+            let mut surfaces = (String::new(), String::new());
+            for (token, recovered) in release.tokens.iter().zip(&recovered) {
+                match token.outcome {
+                    Outcome::Drawn { id, .. } => {
+                        assert!(Some(id) == *recovered || !single);
+                        surfaces.0.push_str(vocab.surface(id));
+                        surfaces.1.push_str(vocab.surface(recovered.unwrap()));
+                    }
+                    Outcome::Kept(_) => assert!(recovered.is_none()),
+                }
+            }
+            assert_eq!(surfaces.0, surfaces.1);
+        }
+    }
+    assert!(lined_up > 60, "{lined_up} of 80");
+}
+
+#[test]
+fn listed_phrases_are_kept() {
+    let mut keep = KeepList::default();
+    BIG.tokenizer
+        .keep("東京\nNew York\n\nzürich", &mut keep)
+        .unwrap();
+    let text = "new york, 東京 and Zürich or York";
+    let tokens = BIG.tokenizer.tokenize(text, &keep).unwrap();
+    let sensitive: Vec<&str> = tokens
+        .sensitive()
+        .map(|i| &text[tokens.as_slice()[i].start..tokens.as_slice()[i].end])
+        .collect();
+    assert_eq!(sensitive, ["York"]);
+}

@@ -1,0 +1,57 @@
+//! Arbitrary Unicode through the tokenizer and back: `cargo +nightly fuzz run text`.
+//!
+//! The first byte picks the tokenizer: the fixtures' tiny one or the default model's.
+
+#![no_main]
+
+use std::sync::LazyLock;
+
+use cape::keep::KeepList;
+use cape::text::{Outcome, Piece, Why};
+use cape::tokenizer::Tokenizer;
+use cape::vocab::Candidates;
+use libfuzzer_sys::fuzz_target;
+
+static TINY: LazyLock<Tokenizer> = LazyLock::new(|| {
+    Tokenizer::from_json(include_bytes!("../../fixtures/bert-tiny/tokenizer.json")).unwrap()
+});
+static DEFAULT: LazyLock<Tokenizer> = LazyLock::new(|| {
+    let json = include_bytes!("../../crates/cape-models/default/tokenizer.json");
+    Tokenizer::from_json(json).unwrap()
+});
+
+fuzz_target!(|data: (bool, u64, &str)| {
+    let (tiny, mut hash, text) = data;
+    let tokenizer = if tiny { &*TINY } else { &*DEFAULT };
+    let keep = KeepList::default();
+    let Ok(tokens) = tokenizer.tokenize(text, &keep) else {
+        assert!(text.chars().any(char::is_control), "only control characters are refused");
+        return;
+    };
+    // spans are in order, on character borders, and only white space lies between them
+    let mut at = 0;
+    for token in tokens.as_slice() {
+        assert!(at <= token.start && token.start <= token.end);
+        assert!(text[at..token.start].chars().all(char::is_whitespace));
+        assert!(text.is_char_boundary(token.end));
+        at = token.end;
+    }
+    assert!(text[at..].chars().all(char::is_whitespace));
+    // kept as a whole, the text comes back byte for byte
+    let all = vec![Outcome::Kept(Why::Listed); tokens.as_slice().len()];
+    let vocab = tokenizer.vocab();
+    assert_eq!(cape::sanitize::assemble(text, &tokens, &all, vocab).text, text);
+    // any draws make a text that can be tokenized again
+    let draws = tokens.as_slice().iter().map(|token| match token.kept {
+        Some(why) => Outcome::Kept(why),
+        None => {
+            hash = hash.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            let candidates = vocab.candidates(Piece::Start, Candidates::All);
+            let id = candidates[(hash >> 33) as usize % candidates.len()];
+            Outcome::Drawn { id, retention: 0.0 }
+        }
+    });
+    let release = cape::sanitize::assemble(text, &tokens, &draws.collect::<Vec<_>>(), vocab);
+    assert!(tokenizer.tokenize(&release.text, &keep).is_ok());
+    assert!(cape::sanitize::recover(&tokens, &release.text, tokenizer).is_ok());
+});
