@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 /// Perturbs prompts under local differential privacy before they leave this machine.
 #[derive(Parser)]
-#[command(name = "cape", version, about, max_term_width = 100)]
+#[command(name = "cape", version, max_term_width = 100)]
 #[command(
     after_help = "Example: cape perturb \"My daughter Alice has asthma\"\n\n\
     Settings come from flags, then CAPE_* variables, then cape.toml in this folder, then defaults.\n\
@@ -37,33 +37,35 @@ pub(crate) enum Command {
 
 /// The settings of the mechanism, shared by the commands that run it.
 #[derive(Args, Clone)]
+#[command(next_help_heading = "Settings (also as CAPE_EPSILON and so on, or in cape.toml)")]
 pub(crate) struct MechanismArgs {
     /// Privacy budget ε per token [default: 12]
     ///
     /// Whichever token really stood at a position, the probability of releasing any given token
     /// there changes by at most the factor e^ε. Smaller is more private and less useful. At 12 that
-    /// factor is about 163,000 in the worst case, and with the default settings about a quarter of
+    /// factor is about 163,000 in the worst case, and with the default settings about a fifth of
     /// the sensitive words stay as they were; at 6 it is 403 and nearly all are replaced. A prompt
     /// of k sensitive tokens spends k·ε in all.
     #[arg(
         short,
         long,
         env = "CAPE_EPSILON",
+        hide_env = true,
         value_name = "EPSILON",
         allow_negative_numbers = true
     )]
     pub(crate) epsilon: Option<f64>,
 
     /// How a candidate is selected by its utility [default: ranked]
-    #[arg(long, env = "CAPE_BUCKETS", value_enum)]
+    #[arg(long, env = "CAPE_BUCKETS", hide_env = true, value_enum)]
     pub(crate) buckets: Option<BucketsArg>,
 
     /// What the device model may see around a token [default: released]
-    #[arg(long, env = "CAPE_CONTEXT", value_enum)]
+    #[arg(long, env = "CAPE_CONTEXT", hide_env = true, value_enum)]
     pub(crate) context: Option<ContextArg>,
 
     /// What a token may be replaced by [default: typed]
-    #[arg(long, env = "CAPE_CANDIDATES", value_enum)]
+    #[arg(long, env = "CAPE_CANDIDATES", hide_env = true, value_enum)]
     pub(crate) candidates: Option<CandidatesArg>,
 
     /// Exponent α of the law over ranks, for ranked [default: ε / ln n]
@@ -72,6 +74,7 @@ pub(crate) struct MechanismArgs {
     #[arg(
         long,
         env = "CAPE_ALPHA",
+        hide_env = true,
         value_name = "ALPHA",
         allow_negative_numbers = true
     )]
@@ -81,6 +84,7 @@ pub(crate) struct MechanismArgs {
     #[arg(
         long,
         env = "CAPE_LAMBDA_L",
+        hide_env = true,
         value_name = "LAMBDA",
         allow_negative_numbers = true
     )]
@@ -90,25 +94,32 @@ pub(crate) struct MechanismArgs {
     #[arg(
         long,
         env = "CAPE_LAMBDA_D",
+        hide_env = true,
         value_name = "LAMBDA",
         allow_negative_numbers = true
     )]
     pub(crate) lambda_d: Option<f64>,
 
     /// Number N_b of buckets, for equal-width [default: 50]
-    #[arg(long, env = "CAPE_BUCKET_COUNT", value_name = "N")]
+    #[arg(long, env = "CAPE_BUCKET_COUNT", hide_env = true, value_name = "N")]
     pub(crate) bucket_count: Option<usize>,
 
     /// Device model: a name from `cape models`, or a folder [default: default]
-    #[arg(short, long, env = "CAPE_MODEL", value_name = "NAME|DIR")]
+    #[arg(
+        short,
+        long,
+        env = "CAPE_MODEL",
+        hide_env = true,
+        value_name = "NAME|DIR"
+    )]
     pub(crate) model: Option<String>,
 
     /// More words to keep, one word or phrase a line
-    #[arg(long, env = "CAPE_KEEP", value_name = "FILE")]
+    #[arg(long, env = "CAPE_KEEP", hide_env = true, value_name = "FILE")]
     pub(crate) keep: Option<PathBuf>,
 
     /// Settings file [default: cape.toml, if it is there]
-    #[arg(long, env = "CAPE_CONFIG", value_name = "FILE")]
+    #[arg(long, env = "CAPE_CONFIG", hide_env = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 }
 
@@ -144,9 +155,6 @@ pub(crate) struct PerturbArgs {
     /// The prompt; without it, stdin is read (which keeps it out of the shell's history)
     pub(crate) text: Option<String>,
 
-    #[command(flatten)]
-    pub(crate) mechanism: MechanismArgs,
-
     /// Treat every line of the input as a prompt of its own
     #[arg(long)]
     pub(crate) lines: bool,
@@ -162,6 +170,9 @@ pub(crate) struct PerturbArgs {
     /// Show original and release side by side on stderr
     #[arg(long, conflicts_with = "lines")]
     pub(crate) diff: bool,
+
+    #[command(flatten)]
+    pub(crate) mechanism: MechanismArgs,
 }
 
 #[derive(Args)]
@@ -178,9 +189,6 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "TEXT")]
     pub(crate) released: Option<String>,
 
-    #[command(flatten)]
-    pub(crate) mechanism: MechanismArgs,
-
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -188,6 +196,9 @@ pub(crate) struct ExplainArgs {
     /// Every candidate instead of the best 20
     #[arg(long)]
     pub(crate) all: bool,
+
+    #[command(flatten)]
+    pub(crate) mechanism: MechanismArgs,
 }
 
 #[derive(Args)]

@@ -1,0 +1,1032 @@
+//! The binary as people and scripts use it: help, errors with their exit codes, JSON, streams and
+//! settings.
+//!
+//! Most tests run on `fixtures/bert-tiny`, whose 150 entries hold words such as good, book, slow,
+//! story, london, river; the embedded model stands in where its size matters.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::TestRunner;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A folder of its own for a test, with the tiny model in `model/`.
+struct Home(TempDir);
+
+/// What a run left behind.
+struct Ran {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+impl Home {
+    /// With a calibrated model, so that no warning mixes with what is tested.
+    fn new() -> Self {
+        let home = Self(tempfile::tempdir().unwrap());
+        let model = home.path("model");
+        std::fs::create_dir(&model).unwrap();
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/bert-tiny");
+        for name in ["config.json", "tokenizer.json", "model.safetensors"] {
+            std::fs::copy(from.join(name), model.join(name)).unwrap();
+        }
+        home.write("model/cape.json", r#"{"lo": -8, "hi": 8}"#);
+        home
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, contents: impl AsRef<[u8]>) {
+        std::fs::write(self.path(name), contents).unwrap();
+    }
+
+    /// The command in this folder, untouched by the settings of whoever runs the tests.
+    fn cape(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cape"));
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("CAPE_") {
+                command.env_remove(name);
+            }
+        }
+        command
+            .current_dir(self.0.path())
+            .env("COLUMNS", "100")
+            .args(args);
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Ran {
+        finish(&mut self.cape(args))
+    }
+
+    fn pipe(&self, stdin: impl Into<Vec<u8>>, args: &[&str]) -> Ran {
+        finish(self.cape(args).write_stdin(stdin))
+    }
+
+    /// The command on the tiny model; it must succeed.
+    fn tiny(&self, args: &[&str]) -> Ran {
+        let ran = self.run(&[args, &["--model", "model"]].concat());
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        ran
+    }
+
+    /// Its stdout as JSON.
+    fn tiny_json(&self, args: &[&str]) -> Value {
+        parse(&self.tiny(&[args, &["--json"]].concat()).out)
+    }
+}
+
+fn finish(command: &mut Command) -> Ran {
+    let output = command.output().unwrap();
+    Ran {
+        code: output.status.code().expect("an exit, not a signal"),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+fn parse(json: &str) -> Value {
+    serde_json::from_str(json).unwrap()
+}
+
+/// One run as a reader of the snapshot sees it.
+fn transcript(args: &[&str], ran: &Ran) -> String {
+    let plain = |arg: &str| !arg.is_empty() && arg.chars().all(|c| c.is_ascii_graphic());
+    let quoted = args.iter().map(|&arg| {
+        if plain(arg) {
+            arg.to_owned()
+        } else {
+            format!("{arg:?}")
+        }
+    });
+    let line = quoted.collect::<Vec<_>>().join(" ");
+    let (out, err, code) = (&ran.out, &ran.err, ran.code);
+    format!("$ cape {line}\n{out}{err}[exit {code}]\n\n")
+}
+
+/// The same under a title.
+fn titled(title: &str, args: &[&str], ran: &Ran) -> String {
+    format!("{title}\n{}", transcript(args, ran))
+}
+
+/// Refusals in a row: each leaves stdout empty.
+fn refusals(home: &Home, code: i32, cases: &[&[&str]]) -> String {
+    let mut all = String::new();
+    for args in cases {
+        let ran = home.run(args);
+        let refused = (ran.code, ran.out.as_str());
+        assert_eq!(refused, (code, ""), "{args:?}: {}", ran.err);
+        all += &transcript(args, &ran);
+    }
+    all
+}
+
+// ---- help ----
+
+#[test]
+fn help() {
+    let home = Home::new();
+    for (name, args) in [
+        ("help", &["--help"][..]),
+        ("help_perturb", &["perturb", "--help"]),
+        ("help_explain", &["explain", "--help"]),
+        ("help_calibrate", &["calibrate", "--help"]),
+        ("help_models_pack", &["models", "pack", "--help"]),
+    ] {
+        let ran = home.run(args);
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+        insta::assert_snapshot!(name, ran.out);
+    }
+}
+
+#[test]
+fn models_are_listed() {
+    let ran = Home::new().run(&["models"]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    insta::assert_snapshot!(ran.out);
+}
+
+#[test]
+fn completions_know_the_commands_and_their_flags() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let ran = Home::new().run(&["completions", shell]);
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+        for word in ["cape", "perturb", "explain", "bucket-count"] {
+            assert!(ran.out.contains(word), "{shell}: {word}");
+        }
+    }
+}
+
+// ---- refusals ----
+
+#[test]
+fn settings_out_of_range_are_wrong_usage() {
+    let equal_width = |rest: &[&'static str]| {
+        let flags = ["perturb", "--buckets", "equal-width"];
+        [&flags[..], rest, &["good"]].concat()
+    };
+    let refused = refusals(
+        &Home::new(),
+        2,
+        &[
+            &["perturb", "--epsilon", "0", "good"],
+            &["perturb", "--epsilon", "-1", "good"],
+            &["perturb", "--epsilon", "nan", "good"],
+            &["perturb", "--epsilon", "inf", "good"],
+            &["perturb", "--epsilon", "1e999", "good"],
+            &["explain", "--token", "1", "--epsilon", "0", "good"],
+            &["perturb", "--alpha", "-1", "good"],
+            &["perturb", "--lambda-l", "-0.5", "good"],
+            &["perturb", "--lambda-d", "nan", "good"],
+            &equal_width(&["--bucket-count", "1"]),
+            &equal_width(&["--epsilon", "500"]),
+        ],
+    );
+    insta::assert_snapshot!(refused);
+}
+
+#[test]
+fn flags_that_do_not_go_together_are_wrong_usage() {
+    let refused = refusals(
+        &Home::new(),
+        2,
+        &[
+            &[
+                "perturb",
+                "--buckets",
+                "equal-width",
+                "--alpha",
+                "2",
+                "good",
+            ],
+            &["perturb", "--bucket-count", "5", "good"],
+            &["perturb", "--lines", "--diff", "good"],
+            &["perturb", "--buckets", "round", "good"],
+            &["explain", "good"],
+            &["perturb", "--model", "nowhere", "good"],
+            &["calibrate", "--model", "nowhere", "model/config.json"],
+            &["explain", "--token", "99", "the good book"],
+            &["explain", "--token", "0", "the good book"],
+            &["explain", "--token", "1", "the and of"],
+        ],
+    );
+    insta::assert_snapshot!(refused);
+}
+
+#[test]
+fn prompts_that_cannot_be_perturbed_are_refused() {
+    let home = Home::new();
+    let mut refused = refusals(
+        &home,
+        1,
+        &[
+            &["perturb", ""],
+            &["perturb", " \t\n"],
+            &["explain", "--token", "1", ""],
+            &["perturb", "good\u{7}book"],
+            &["explain", "--token", "1", "é\u{9b}"],
+            &["explain", "--token", "1", "good book", "--released", "good"],
+        ],
+    );
+    let whole: [&[u8]; 5] = [b"", b"\n", b"good b\xff\xfeook", b"\xc3", b"good\0book"];
+    // of several lines, the one at fault is named
+    let lines: [&[u8]; 2] = [b"good\n\nbo\x01ok\n", b"good\nbo\xffok\n"];
+    for stdin in whole.into_iter().chain(lines) {
+        let mut args = vec!["perturb"];
+        args.extend(lines.contains(&stdin).then_some("--lines"));
+        let ran = home.pipe(stdin, &args);
+        assert_eq!((ran.code, ran.out.as_str()), (1, ""));
+        let title = format!("stdin: \"{}\"", stdin.escape_ascii());
+        refused += &titled(&title, &args, &ran);
+    }
+    insta::assert_snapshot!(refused);
+}
+
+#[test]
+fn settings_files_with_mistakes_are_refused_by_name() {
+    let mut refused = String::new();
+    for (toml, code) in [
+        ("epsilonn = 3", 2),
+        ("seed = 1", 2),
+        ("epsilon = \"three\"", 2),
+        ("epsilon = 0", 2),
+        ("buckets = \"round\"", 2),
+        ("bucket-count = -1", 2),
+        ("epsilon = ", 2),
+        ("keep = \"nowhere.txt\"", 1),
+        ("model = \"nowhere\"", 2),
+    ] {
+        let home = Home::new();
+        home.write("cape.toml", toml);
+        let args = ["perturb", "good"];
+        let ran = home.run(&args);
+        assert_eq!((ran.code, ran.out.as_str()), (code, ""), "{toml}");
+        refused += &titled(&format!("cape.toml: {toml}"), &args, &ran);
+    }
+    let missing = ["perturb", "--config", "nowhere.toml", "good"];
+    refused += &refusals(&Home::new(), 1, &[&missing]);
+    insta::assert_snapshot!(refused);
+}
+
+#[test]
+fn broken_model_folders_are_refused_and_say_what_is_broken() {
+    let mut refused = String::new();
+    let args = ["perturb", "--model", "model", "good book"];
+    let mut broken = |what: &str, break_it: &dyn Fn(&Home)| {
+        let home = Home::new();
+        break_it(&home);
+        let ran = home.run(&args);
+        assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{what}: {}", ran.err);
+        refused += &titled(what, &args, &ran);
+    };
+    let weights = "model/model.safetensors";
+    broken("weights cut short", &|home| {
+        let bytes = std::fs::read(home.path(weights)).unwrap();
+        home.write(weights, &bytes[..bytes.len() / 2]);
+    });
+    broken("weights with an absurd header", &|home| {
+        let mut bytes = std::fs::read(home.path(weights)).unwrap();
+        bytes[..8].fill(0xff);
+        home.write(weights, bytes);
+    });
+    broken("no weights", &|home| {
+        std::fs::remove_file(home.path(weights)).unwrap();
+    });
+    let config = |home: &Home, key: &str, value: Value| {
+        let path = home.path("model/config.json");
+        let mut config = parse(&std::fs::read_to_string(&path).unwrap());
+        config[key] = value;
+        std::fs::write(path, config.to_string()).unwrap();
+    };
+    broken("a third layer that is not there", &|home| {
+        config(home, "num_hidden_layers", 3.into());
+    });
+    broken("another width", &|home| {
+        config(home, "intermediate_size", 65.into());
+    });
+    broken("another vocabulary", &|home| {
+        config(home, "vocab_size", 151.into());
+    });
+    broken("another architecture", &|home| {
+        config(home, "model_type", "gpt2".into());
+    });
+    for (what, file, contents) in [
+        ("a config that is not JSON", "config.json", "{"),
+        ("a tokenizer that is not one", "tokenizer.json", "{}"),
+        (
+            "a calibration out of order",
+            "cape.json",
+            r#"{"lo": 3, "hi": 1}"#,
+        ),
+        (
+            "an unknown key",
+            "cape.json",
+            r#"{"lo": 3, "hi": 4, "high": 5}"#,
+        ),
+    ] {
+        broken(what, &|home| home.write(&format!("model/{file}"), contents));
+    }
+    insta::assert_snapshot!(refused);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_argument_that_is_not_utf8_is_wrong_usage() {
+    use std::os::unix::ffi::OsStrExt;
+    let text = std::ffi::OsStr::from_bytes(b"good\xffbook");
+    let ran = finish(Home::new().cape(&["perturb"]).arg(text));
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+    assert!(ran.err.starts_with("error: "), "{}", ran.err);
+}
+
+// ---- perturb ----
+
+/// All that `--json` promises about one release of one prompt.
+fn check_release(prompt: &str, release: &Value) {
+    let number = |value: &Value| value.as_f64().unwrap();
+    let (mut at, mut sensitive) = (0, 0);
+    let mut rest = release["text"].as_str().unwrap();
+    for token in release["tokens"].as_array().unwrap() {
+        let offset = |key: &str| usize::try_from(token[key].as_u64().unwrap()).unwrap();
+        let (start, end) = (offset("start"), offset("end"));
+        let (original, released) = (&token["original"], token["released"].as_str().unwrap());
+        // offsets are bytes
+        assert_eq!(original.as_str(), Some(&prompt[start..end]));
+        // what stands between tokens is white space, and is carried over
+        let gap = &prompt[at..start];
+        assert!(gap.chars().all(char::is_whitespace), "{gap:?} was lost");
+        rest = rest.strip_prefix(gap).unwrap();
+        // a space may be put where two words would run together
+        rest = match rest.strip_prefix(released) {
+            Some(rest) => rest,
+            None => rest[1..].strip_prefix(released).unwrap(),
+        };
+        match token["kept"].as_str() {
+            Some("stopword" | "punctuation" | "listed") => assert_eq!(*original, *released),
+            Some(other) => panic!("unknown reason {other}"),
+            None => {
+                assert!(token["kept"].is_null());
+                sensitive += 1;
+            }
+        }
+        at = end;
+    }
+    // as is what follows the last of them
+    assert_eq!(rest, &prompt[at..]);
+    let privacy = &release["privacy"];
+    assert_eq!(privacy["mechanism"], "cape");
+    assert_eq!(privacy["sensitive_tokens"], sensitive);
+    let whole = number(&privacy["epsilon_per_token"]) * f64::from(sensitive);
+    assert!((number(&privacy["epsilon_prompt"]) - whole).abs() < 1e-9);
+    match sensitive {
+        0 => assert!(privacy["expected_kept"].is_null()),
+        _ => assert!((0.0..=1.0).contains(&number(&privacy["expected_kept"]))),
+    }
+}
+
+const LETTER: &str = "The doctor's letter was SLOW,\n\tand it is a secret walking story…  ";
+
+#[test]
+fn json_release() {
+    let home = Home::new();
+    let args = ["perturb", "--seed", "1", "--epsilon", "4", "--json", LETTER];
+    let json = home.tiny(&args).out;
+    check_release(LETTER, &parse(&json));
+    // as printed, but for a float whose last digits may differ from machine to machine
+    let redacted = |line: &str| match line.split_once("\"expected_kept\": ") {
+        Some((indent, share)) => {
+            let share: f64 = share.parse().unwrap();
+            format!("{indent}\"expected_kept\": [about {share:.2}]\n")
+        }
+        None => format!("{line}\n"),
+    };
+    insta::assert_snapshot!(json.lines().map(redacted).collect::<String>());
+}
+
+#[test]
+fn json_states_notion_and_evidence_of_each_form() {
+    let home = Home::new();
+    let forms: [(&[&str], [&str; 4]); 5] = [
+        (&[], ["ranked", "released", "LDP", "proof"]),
+        (&["--context", "raw"], ["ranked", "raw", "LDP", "proof"]),
+        (
+            &["--buckets", "equal-width"],
+            ["equal-width", "released", "LDP", "bound"],
+        ),
+        (&["--seed", "1"], ["ranked", "released", "none", "none"]),
+        (
+            &[
+                "--buckets",
+                "equal-width",
+                "--context",
+                "raw",
+                "--seed",
+                "1",
+            ],
+            ["equal-width", "raw", "none", "none"],
+        ),
+    ];
+    for (flags, [buckets, context, notion, evidence]) in forms {
+        let release = home.tiny_json(&[&["perturb", LETTER], flags].concat());
+        check_release(LETTER, &release);
+        let privacy = &release["privacy"];
+        assert_eq!(privacy["buckets"], buckets);
+        assert_eq!(privacy["context"], context);
+        assert_eq!(privacy["notion"], notion);
+        assert_eq!(privacy["evidence"], evidence);
+        // equal-width holds a larger bound than was asked; ranked never more than was asked
+        let per_token = privacy["epsilon_per_token"].as_f64().unwrap();
+        assert_eq!(per_token > 12.0, buckets == "equal-width", "{per_token}");
+    }
+}
+
+#[test]
+fn privacy_statements_in_words() {
+    let home = Home::new();
+    let mut all = String::new();
+    for flags in [
+        &["--epsilon", "6"][..],
+        &["--epsilon", "6", "--context", "raw"],
+        &["--epsilon", "6", "--buckets", "equal-width"],
+        &["--epsilon", "6", "--seed", "1"],
+    ] {
+        let args = [&["perturb"], flags, &["the slow story, and a good river"]].concat();
+        let ran = home.tiny(&args);
+        // the text differs from run to run; the share that stays follows what was drawn before
+        let share = |line: &&str| !line.contains("% of the sensitive");
+        let err: Vec<&str> = ran.err.lines().filter(share).collect();
+        let err = err.join("\n") + "\n";
+        let out = String::new();
+        all += &transcript(&args, &Ran { out, err, ..ran });
+    }
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn stdout_holds_the_released_text_alone() {
+    let home = Home::new();
+    for flags in [&[][..], &["--diff"], &["--context", "raw"]] {
+        let args = [&["perturb", "--seed", "5", LETTER], flags].concat();
+        let plain = home.tiny(&args);
+        let json = home.tiny_json(&args);
+        assert_eq!(plain.out, format!("{}\n", json["text"].as_str().unwrap()));
+        assert!(plain.err.contains("privacy: "));
+    }
+}
+
+#[test]
+fn a_final_newline_is_neither_lost_nor_doubled() {
+    let home = Home::new();
+    for (stdin, stdout) in [
+        ("the and", "the and\n"),
+        ("the and\n", "the and\n"),
+        ("the\n\n", "the\n\n"),
+    ] {
+        let ran = home.pipe(stdin, &["perturb", "--model", "model"]);
+        assert_eq!((ran.code, ran.out.as_str()), (0, stdout));
+    }
+}
+
+#[test]
+fn diff_is_readable_without_colour_and_on_stderr_only() {
+    let home = Home::new();
+    let args = ["perturb", "--seed", "2", "--epsilon", "6", LETTER];
+    let ran = home.tiny(&[&args[..], &["--diff"]].concat());
+    let plain = home.tiny(&args);
+    assert_eq!(ran.out, plain.out);
+    // no escape sequences where there is no terminal
+    assert!(!ran.err.contains('\u{1b}'));
+    // and no originals on stderr unless they are asked for
+    assert!(!plain.err.contains('|') && !plain.err.contains("doctor"));
+    insta::assert_snapshot!(ran.err);
+}
+
+#[test]
+fn a_seed_repeats_and_no_seed_does_not() {
+    let home = Home::new();
+    // one candidate in a hundred at each of twenty positions: no two runs agree by chance
+    let text = "good book slow story ".repeat(5);
+    let run = |more: &[&str]| {
+        let args = ["perturb", "--epsilon", "0.1", &text];
+        home.tiny(&[&args[..], more].concat()).out
+    };
+    assert_eq!(run(&["--seed", "7"]), run(&["--seed", "7"]));
+    assert_ne!(run(&["--seed", "7"]), run(&["--seed", "8"]));
+    assert_ne!(run(&[]), run(&[]));
+}
+
+#[test]
+fn a_text_of_kept_words_only_comes_back_byte_for_byte() {
+    let home = Home::new();
+    let text = "  The AND,\tof — not…\r\n (it is)!  ";
+    // the dash and the dots are no ASCII punctuation: listed, they are kept too
+    home.write("keep.txt", "—\n…\n");
+    let args = ["perturb", text, "--keep", "keep.txt"];
+    let ran = home.tiny(&args);
+    assert_eq!(ran.out, format!("{text}\n"));
+    insta::assert_snapshot!(ran.err);
+    let release = home.tiny_json(&args);
+    check_release(text, &release);
+    assert_eq!(release["privacy"]["sensitive_tokens"], 0);
+    assert_eq!(release["privacy"]["epsilon_prompt"], 0.0);
+}
+
+#[test]
+fn listed_words_and_phrases_are_kept() {
+    let home = Home::new();
+    home.write("keep.txt", "London\n\n  old friend  \r\nWalking\n");
+    let text = "LONDON: an old Friend walking, an old river, a good friend, londoner";
+    let args = ["perturb", "--keep", "keep.txt", text];
+    let release = home.tiny_json(&args);
+    check_release(text, &release);
+    let tokens = release["tokens"].as_array().unwrap();
+    let kept = |why: &str| -> Vec<&str> {
+        let found = tokens
+            .iter()
+            .filter(|token| token["kept"].as_str().unwrap_or("") == why);
+        found
+            .map(|token| token["original"].as_str().unwrap())
+            .collect()
+    };
+    // whole words and whole phrases only; a word of two pieces is kept with both
+    let listed = kept("listed");
+    assert_eq!(listed, ["LONDON", "old", "Friend", "walk", "ing"]);
+    assert_eq!(kept("")[..5], ["old", "river", "good", "friend", "london"]);
+    assert!(home.tiny(&args).err.contains("5 listed"));
+}
+
+#[test]
+fn lines_stay_as_many_and_in_order() {
+    let home = Home::new();
+    // more lines than are perturbed at once, each recognisable by the stopwords in it
+    let stopwords = ["the", "and", "of", "was", "not", "it"];
+    let lines: Vec<String> = (0..1300)
+        .map(|i| match i % 5 {
+            3 => String::new(),
+            4 => "  \t".into(),
+            _ => format!("{} good {} book", stopwords[i % 6], stopwords[i / 6 % 6]),
+        })
+        .collect();
+    let args = ["perturb", "--lines", "--model", "model"];
+    let ran = home.pipe(lines.join("\n"), &args);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let released: Vec<&str> = ran.out.lines().collect();
+    assert_eq!(released.len(), lines.len());
+    let kept = |line: &str| -> Vec<String> {
+        let words = line.split(' ').step_by(2);
+        words.map(str::to_owned).collect()
+    };
+    for (line, released) in lines.iter().zip(&released) {
+        if line.trim().is_empty() {
+            assert_eq!(line, released, "blank lines stay");
+        } else {
+            assert_eq!(kept(line), kept(released));
+        }
+    }
+    let counted = "1300 prompts, 1560 sensitive tokens";
+    assert!(ran.err.contains(counted), "{}", ran.err);
+}
+
+#[test]
+fn lines_as_json_are_one_object_a_line() {
+    let home = Home::new();
+    let lines = ["good book", "", "the and", "slow 中書 story\r", "a\tletter"];
+    let args = ["perturb", "--lines", "--json", "--model", "model"];
+    // with and without a newline at the end of the last line
+    for end in ["", "\n"] {
+        let ran = home.pipe(lines.join("\n") + end, &args);
+        let objects: Vec<Value> = ran.out.lines().map(parse).collect();
+        assert_eq!(objects.len(), lines.len());
+        for (line, release) in lines.iter().zip(&objects) {
+            check_release(line, release);
+        }
+    }
+    // the text argument has lines too
+    let ran = home.run(&[&args[..], &["good book\nthe and"]].concat());
+    assert_eq!(ran.out.lines().count(), 2);
+}
+
+#[test]
+fn any_unicode_survives_around_the_tokens() {
+    let home = Home::new();
+    // words, pieces of words, marks and symbols of every kind, and spaces of several kinds
+    let any = r"[\p{L}\p{M}\p{N}\p{S}\p{P}\p{Cf}]{1,6}";
+    let word = format!("(good|book|walking|[a-z]{{1,4}}|{any}|👩‍👩‍👧|中書|\\[MASK\\])");
+    let line = format!("({word}([ \u{a0}\u{3000}\t]|)){{0,8}}");
+    let strategy = proptest::string::string_regex(&line).unwrap();
+    let mut runner = TestRunner::deterministic();
+    let line = |_| strategy.new_tree(&mut runner).unwrap().current();
+    let lines: Vec<String> = (0..300).map(line).collect();
+    for (candidates, context) in [("typed", "released"), ("all", "raw")] {
+        let args = ["perturb", "--lines", "--json", "--model", "model"];
+        let form = [
+            "--seed",
+            "1",
+            "--candidates",
+            candidates,
+            "--context",
+            context,
+        ];
+        let ran = home.pipe(lines.join("\n") + "\n", &[&args[..], &form].concat());
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        let releases: Vec<Value> = ran.out.lines().map(parse).collect();
+        assert_eq!(releases.len(), lines.len());
+        for (line, release) in lines.iter().zip(&releases) {
+            check_release(line, release);
+        }
+    }
+}
+
+#[test]
+fn a_prompt_far_longer_than_the_model_is_seen_in_windows() {
+    let home = Home::new();
+    let text = "good book slow story river journey ".repeat(110);
+    let words = text.split_whitespace().count();
+    assert_eq!(words, 660);
+    for context in ["released", "raw"] {
+        let release = home.tiny_json(&["perturb", "--context", context, &text]);
+        check_release(&text, &release);
+        assert_eq!(release["tokens"].as_array().unwrap().len(), words);
+        assert_eq!(release["privacy"]["sensitive_tokens"], words);
+        // nothing is cut off: the release has as many words
+        let released = release["text"].as_str().unwrap();
+        assert_eq!(released.split_whitespace().count(), words);
+    }
+    for token in ["1", "330", "660"] {
+        let args = ["explain", "--context", "raw", "--token", token, &text];
+        let explanation = home.tiny_json(&args);
+        let seen = ids(&explanation["input_ids"]);
+        assert_eq!(seen.len(), 32, "30 tokens between [CLS] and [SEP]");
+        let position = usize::try_from(explanation["position"].as_u64().unwrap()).unwrap();
+        assert_eq!(seen[position], MASK);
+        assert_eq!(seen.iter().filter(|&&id| id == MASK).count(), 1);
+    }
+}
+
+// ---- settings ----
+
+#[test]
+fn flags_come_before_variables_before_the_file_before_defaults() {
+    let home = Home::new();
+    let stated = |variable: Option<&str>, flag: Option<&str>| {
+        let mut command = home.cape(&["explain", "--token", "1", "--model", "model", "--json"]);
+        command.arg("good");
+        command.envs(variable.map(|epsilon| ("CAPE_EPSILON", epsilon)));
+        command.args(flag.iter().flat_map(|epsilon| ["--epsilon", epsilon]));
+        let ran = finish(&mut command);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        parse(&ran.out)["epsilon"].to_string()
+    };
+    assert_eq!(stated(None, None), "12.0");
+    assert_eq!(stated(Some("5"), None), "5.0");
+    home.write("cape.toml", "epsilon = 3");
+    assert_eq!(stated(None, None), "3.0");
+    assert_eq!(stated(Some("5"), None), "5.0");
+    assert_eq!(stated(Some("5"), Some("7.5")), "7.5");
+    assert_eq!(stated(None, Some("7.5")), "7.5");
+}
+
+#[test]
+fn every_key_of_the_file_is_heeded() {
+    let home = Home::new();
+    home.write("keep.txt", "book\n");
+    home.write(
+        "mine.toml",
+        "epsilon = 2.5\nbuckets = \"equal-width\"\ncontext = \"raw\"\ncandidates = \"all\"\n\
+         lambda-l = 0.25\nlambda-d = 2\nbucket-count = 7\nmodel = \"model\"\nkeep = \"keep.txt\"\n",
+    );
+    let args = ["explain", "--token", "1", "--json", "--all", "book good"];
+    let args = [&args[..], &["--config", "mine.toml"]].concat();
+    check_heeded(&parse(&home.run(&args).out));
+    home.write("mine.toml", "model = \"model\"\nalpha = 0.75");
+    assert_eq!(parse(&home.run(&args).out)["alpha"], 0.75);
+}
+
+#[test]
+fn every_variable_is_heeded() {
+    let home = Home::new();
+    home.write("keep.txt", "book\n");
+    home.write("mine.toml", "lambda-d = 2");
+    let mut command = home.cape(&["explain", "--token", "1", "--json", "--all", "book good"]);
+    command.envs([
+        ("CAPE_EPSILON", "2.5"),
+        ("CAPE_BUCKETS", "equal-width"),
+        ("CAPE_CONTEXT", "raw"),
+        ("CAPE_CANDIDATES", "all"),
+        ("CAPE_LAMBDA_L", "0.25"),
+        ("CAPE_BUCKET_COUNT", "7"),
+        ("CAPE_MODEL", "model"),
+        ("CAPE_KEEP", "keep.txt"),
+        ("CAPE_CONFIG", "mine.toml"),
+    ]);
+    check_heeded(&parse(&finish(&mut command).out));
+}
+
+/// What the two tests above set, as `explain` says it back.
+fn check_heeded(told: &Value) {
+    // book is kept, so good is the first sensitive token
+    assert_eq!(told["original"], "good");
+    assert_eq!(told["epsilon"], 2.5);
+    assert_eq!(told["buckets"], "equal-width");
+    assert_eq!(told["context"], "raw");
+    // 107 beginnings and 36 continuations
+    assert_eq!(told["candidates"].as_array().unwrap().len(), 143);
+    assert_eq!(told["lambda_l"], 0.25);
+    assert_eq!(told["lambda_d"], 2.0);
+    assert_eq!(told["bucket_count"], 7);
+    assert_eq!(told["alpha"], Value::Null);
+}
+
+#[test]
+fn a_model_without_calibration_works_and_warns() {
+    let home = Home::new();
+    std::fs::remove_file(home.path("model/cape.json")).unwrap();
+    let ran = home.tiny(&["perturb", "the and"]);
+    assert_eq!(ran.out, "the and\n");
+    insta::assert_snapshot!(ran.err);
+}
+
+#[test]
+fn calibrate_writes_what_the_next_run_uses() {
+    let home = Home::new();
+    home.write("public.txt", "a good book\n\nthe slow story of a river\n");
+    home.write("model/cape.json", r#"{"lo": -1, "hi": 1, "window": 11}"#);
+    let args = ["calibrate", "--model", "model", "public.txt"];
+    let ran = home.run(&args);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    assert!(ran.out.ends_with("written to model/cape.json\n"));
+    let stored = parse(&std::fs::read_to_string(home.path("model/cape.json")).unwrap());
+    assert_eq!(stored["window"], 11);
+    assert!(stored["lo"].as_f64().unwrap() < -1.0 && stored["hi"].as_f64().unwrap() > 1.0);
+    let told = home.tiny_json(&["explain", "--token", "1", "good"]);
+    let range = vec![stored["lo"].clone(), stored["hi"].clone()];
+    assert_eq!(told["calibration"], Value::from(range));
+
+    home.write("public.txt", "the and of\n");
+    let ran = home.run(&args);
+    assert_eq!((ran.code, ran.out.as_str()), (1, ""));
+    insta::assert_snapshot!(ran.err);
+}
+
+#[test]
+fn a_packed_model_is_a_model() {
+    let home = Home::new();
+    for precision in ["f32", "bf16", "int8"] {
+        let pack = [
+            "models",
+            "pack",
+            "model",
+            "packed",
+            "--precision",
+            precision,
+        ];
+        let ran = home.run(&pack);
+        assert_eq!((ran.code, ran.out.as_str()), (0, "written to packed\n"));
+        let explain = ["explain", "--token", "1", "--model", "packed", "--json"];
+        let told = parse(&home.pipe("good", &explain).out);
+        assert_eq!(told["candidates"][0]["token"], "good");
+    }
+}
+
+// ---- explain ----
+
+const MASK: u64 = 4;
+
+fn ids(list: &Value) -> Vec<u64> {
+    let list = list.as_array().unwrap();
+    list.iter().map(|id| id.as_u64().unwrap()).collect()
+}
+
+/// An exact integer: a string, for it may be too large for a JSON number.
+fn weight(value: &Value) -> u128 {
+    value.as_str().unwrap().parse().unwrap()
+}
+
+#[test]
+fn weights_sum_to_the_total_exactly_on_the_embedded_model() {
+    let home = Home::new();
+    for (buckets, candidates, count) in [
+        ("ranked", "typed", 23_695),
+        ("ranked", "all", 29_523),
+        ("equal-width", "typed", 23_695),
+        ("equal-width", "all", 29_523),
+    ] {
+        let args = ["explain", "--token", "2", "--all", "--json"];
+        let form = ["--buckets", buckets, "--candidates", candidates];
+        let text = ["My daughter Alice has asthma"];
+        let ran = home.run(&[&args[..], &form, &text].concat());
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+        let told = parse(&ran.out);
+        assert_eq!(told["original"], "Alice");
+        let rows = told["candidates"].as_array().unwrap();
+        assert_eq!(rows.len(), count);
+        // probabilities that sum to one, without rounding
+        let sum: u128 = rows.iter().map(|row| weight(&row["weight"])).sum();
+        assert_eq!(sum, weight(&told["total_weight"]));
+        let mut seen = std::collections::HashSet::new();
+        for (i, row) in rows.iter().enumerate() {
+            assert_eq!(row["rank"], i + 1);
+            assert!(weight(&row["weight"]) > 0, "nothing is impossible");
+            assert!(seen.insert(row["id"].as_u64()), "each candidate once");
+            assert_eq!(row["bucket"].is_null(), buckets == "ranked");
+        }
+        for pair in rows.windows(2) {
+            let utility = |row: &Value| row["utility"].as_f64().unwrap();
+            assert!(utility(&pair[0]) >= utility(&pair[1]), "best first");
+            let (better, worse) = (weight(&pair[0]["weight"]), weight(&pair[1]["weight"]));
+            match (pair[0]["bucket"].as_u64(), pair[1]["bucket"].as_u64()) {
+                // members of a bucket are alike; a small bucket may well outweigh a better one
+                (Some(a), Some(b)) => assert!(a > b || (a == b && better == worse)),
+                _ => assert!(better >= worse),
+            }
+        }
+    }
+}
+
+#[test]
+fn explain_shows_twenty_and_the_rest_on_request() {
+    let home = Home::new();
+    let few = home.tiny_json(&["explain", "--token", "2", "a good book"]);
+    let all = home.tiny_json(&["explain", "--token", "2", "a good book", "--all"]);
+    let rows = |told: &Value| told["candidates"].as_array().unwrap().clone();
+    assert_eq!(rows(&few), rows(&all)[..20]);
+    assert_eq!(rows(&all).len(), 107);
+    assert_eq!(few["total_weight"], all["total_weight"]);
+    assert_eq!(few["token"], 2);
+    assert_eq!(few["original"], "book");
+    // nothing is nearer to a token than itself
+    assert_eq!(few["original_id"], few["candidates"][0]["id"]);
+}
+
+#[test]
+fn explain_as_a_table() {
+    let home = Home::new();
+    let mut all = String::new();
+    for flags in [
+        &[][..],
+        &["--buckets", "equal-width", "--bucket-count", "5"],
+    ] {
+        let args = [&["explain", "--token", "2", "a good book"], flags].concat();
+        let ran = home.tiny(&args);
+        assert_eq!(ran.err, "");
+        all += &transcript(&args, &ran);
+    }
+    // the last digits may differ from machine to machine: their place is what is looked at
+    let mut fraction = false;
+    let digits = |c: char| {
+        fraction = c == '.' || (fraction && c.is_ascii_digit());
+        if fraction && c != '.' { '#' } else { c }
+    };
+    insta::assert_snapshot!(all.chars().map(digits).collect::<String>());
+}
+
+#[test]
+fn explain_sees_what_the_draw_saw() {
+    let home = Home::new();
+    let text = "good book and slow story";
+    let explain = |flags: &[&str]| {
+        let args = ["explain", "--token", "3", "--all", text];
+        home.tiny_json(&[&args[..], flags].concat())
+    };
+    let masked = explain(&[]);
+    let id = |word: &str| {
+        let rows = masked["candidates"].as_array().unwrap();
+        let row = rows.iter().find(|row| row["token"] == word).unwrap();
+        row["id"].as_u64().unwrap()
+    };
+    let column = |told: &Value, key: &str| -> Vec<Value> {
+        let mut rows = told["candidates"].as_array().unwrap().clone();
+        rows.sort_by_key(|row| row["id"].as_u64());
+        rows.iter().map(|row| row[key].clone()).collect()
+    };
+    let (cls, sep, and) = (2, 3, id("and"));
+    // before any draw, the other sensitive tokens are masked; kept ones are seen
+    let seen = ids(&masked["input_ids"]);
+    assert_eq!(seen, [cls, MASK, MASK, and, MASK, MASK, sep]);
+    assert_eq!(masked["position"], 4);
+
+    let mut replaced = 0;
+    for seed in ["0", "1", "2", "3", "4", "5"] {
+        let args = ["perturb", "--epsilon", "2", "--seed", seed, text];
+        let released = home.tiny(&args).out;
+        let words: Vec<&str> = released.split_whitespace().collect();
+        replaced += usize::from(words[..2] != ["good", "book"]);
+        let told = explain(&["--released", &released]);
+        let want = [cls, id(words[0]), id(words[1]), and, MASK, MASK, sep];
+        assert_eq!(ids(&told["input_ids"]), want, "{released}");
+        // the logits follow the context, and the law over ranks does not know it
+        assert_ne!(column(&told, "logit"), column(&masked, "logit"));
+        assert_eq!(column(&told, "distance"), column(&masked, "distance"));
+        assert_eq!(told["total_weight"], masked["total_weight"]);
+    }
+    assert!(replaced > 3, "else the loop above saw the true words only");
+
+    // what came after the token is no part of its context
+    let told = explain(&["--released", "good book and river money"]);
+    assert_eq!(told, explain(&["--released", "good book and old paris"]));
+    // raw context: the true words
+    let raw = explain(&["--context", "raw"]);
+    let want = [cls, id("good"), id("book"), and, MASK, id("story"), sep];
+    assert_eq!(ids(&raw["input_ids"]), want);
+}
+
+#[test]
+fn seeded_draws_follow_the_explained_distribution() {
+    let home = Home::new();
+    // one token a line, and a seed for each line: independent draws at one position
+    let n = 4000;
+    let form = ["--epsilon", "5", "--model", "model"];
+    let perturb = [&["perturb", "--lines", "--seed", "1"], &form[..]].concat();
+    let ran = home.pipe("good\n".repeat(n), &perturb);
+    let told = home.tiny_json(&["explain", "--epsilon", "5", "--token", "1", "--all", "good"]);
+    let total = weight(&told["total_weight"]) as f64;
+    // the best candidate, and the ten best together, come as often as is said
+    for best in [1, 10] {
+        let rows = &told["candidates"].as_array().unwrap()[..best];
+        let weights = rows.iter().map(|row| weight(&row["weight"]) as f64);
+        let p = weights.sum::<f64>() / total;
+        let among = |line: &&str| rows.iter().any(|row| row["token"] == *line);
+        let drawn = ran.out.lines().filter(among).count() as f64;
+        let (mean, deviation) = (n as f64 * p, (n as f64 * p * (1.0 - p)).sqrt());
+        assert!((drawn - mean).abs() < 5.0 * deviation, "{drawn} for {mean}");
+    }
+}
+
+#[test]
+fn a_release_that_does_not_line_up_is_refused_at_once() {
+    // there are more ways to cut sixty letters into pieces than can be tried one by one
+    let home = Home::new();
+    let (text, released) = ("a".repeat(60), format!("{}É", "a".repeat(40)));
+    let mut command = home.cape(&["explain", "--token", "1", &text, "--released", &released]);
+    let ran = finish(command.timeout(std::time::Duration::from_secs(20)));
+    assert_eq!(ran.code, 1, "{}", ran.err);
+}
+
+// ---- known faults: take the mark away when they are mended ----
+
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "fails: explain, models and completions panic where stdout cannot be written"]
+fn a_stdout_that_cannot_be_written_is_no_panic() {
+    let home = Home::new();
+    let explain = ["explain", "--token", "1", "--model", "model", "good"];
+    for args in [
+        &explain[..],
+        &["models"],
+        &["completions", "bash"],
+        &["perturb", "good"],
+    ] {
+        let full = std::fs::File::options().write(true).open("/dev/full");
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_cape"))
+            .args(args)
+            .current_dir(home.0.path())
+            .stdout(full.unwrap())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .and_then(std::process::Child::wait_with_output)
+            .unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {err}");
+        assert!(err.starts_with("error: "), "{args:?}: {err}");
+    }
+}
+
+#[test]
+#[ignore = "fails: the hint names a command that stops at the same error"]
+fn a_broken_calibration_is_mended_as_the_hint_says() {
+    let home = Home::new();
+    home.write("public.txt", "a good book\n");
+    home.write("model/cape.json", r#"{"lo": 3, "hi": 1}"#);
+    let ran = home.run(&["perturb", "--model", "model", "good"]);
+    assert!(ran.err.contains("hint: run `cape calibrate`"));
+    let ran = home.run(&["calibrate", "--model", "model", "public.txt"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+}
+
+#[test]
+#[ignore = "fails: ε = -0, ε = 0.30000000000000004"]
+fn losses_are_stated_in_plain_numbers() {
+    let home = Home::new();
+    for (epsilon, whole) in [
+        ("0.1", "ε = 0.3 "),
+        ("0.7", "ε = 2.1 "),
+        ("1e-300", "ε = 0 "),
+    ] {
+        let ran = home.tiny(&["perturb", "--epsilon", epsilon, "good slow book"]);
+        assert!(ran.err.contains(whole), "{}", ran.err);
+    }
+}
+
+#[test]
+#[ignore = "fails: it succeeds and says that it was returned as it is"]
+fn no_lines_at_all_are_an_empty_input() {
+    let ran = Home::new().pipe("", &["perturb", "--lines"]);
+    assert_eq!((ran.code, ran.out.as_str()), (1, ""));
+    assert!(ran.err.starts_with("error: "), "{}", ran.err);
+}
