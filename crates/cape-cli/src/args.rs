@@ -2,20 +2,70 @@
 
 use std::path::PathBuf;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Deserialize;
+
+use crate::failure::{Done, Failure};
 
 /// Perturbs prompts under local differential privacy before they leave this machine.
 #[derive(Parser)]
 #[command(name = "cape", version, max_term_width = 100)]
-#[command(
-    after_help = "Example: cape perturb \"My daughter Alice has asthma\"\n\n\
+#[command(after_help = "Example: cape perturb \"My daughter Alice has asthma\"\n\n\
     Settings come from flags, then CAPE_* variables, then cape.toml in this folder, then defaults.\n\
-    Exit codes: 0 done, 1 refused or found wanting, 2 wrong usage."
-)]
+    Exit codes: 0 done, 1 refused or found wanting, 2 wrong usage.")]
 pub(crate) struct Cli {
     #[command(subcommand)]
-    pub(crate) command: Command,
+    command: Command,
+}
+
+/// The command line of this process. Asked for help or the version, it prints them and exits.
+pub(crate) fn parse() -> Done<Command> {
+    Cli::try_parse().map(|cli| cli.command).map_err(|error| match error.kind() {
+        ErrorKind::DisplayHelp
+        | ErrorKind::DisplayVersion
+        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
+        _ => misused(&error),
+    })
+}
+
+/// What clap says, less every word the user typed: it may be the prompt in the wrong place.
+fn misused(error: &clap::Error) -> Failure {
+    let known = |kind| match error.get(kind) {
+        Some(ContextValue::String(one)) => Some(one.clone()),
+        Some(ContextValue::Strings(several)) => Some(several.join(", ")),
+        _ => None,
+    };
+    let flag = known(ContextKind::InvalidArg).unwrap_or_default();
+    let help = "`cape help` lists the commands, and `cape perturb --help` every setting";
+    match error.kind() {
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
+            let hint = known(ContextKind::ValidValue)
+                .map_or_else(|| help.into(), |values| format!("it takes one of: {values}"));
+            Failure::usage(format!("the value of {flag} was not understood"), hint)
+        }
+        ErrorKind::ArgumentConflict => {
+            let other = known(ContextKind::PriorArg).unwrap_or_default();
+            Failure::usage(format!("{flag} and {other} do not go together"), help)
+        }
+        ErrorKind::MissingRequiredArgument => Failure::usage(format!("{flag} is missing"), help),
+        ErrorKind::NoEquals | ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues => {
+            Failure::usage(format!("{flag} needs a value"), help)
+        }
+        ErrorKind::InvalidSubcommand | ErrorKind::MissingSubcommand => Failure::usage(
+            "there is no such command",
+            "to perturb a prompt: cape perturb \"…\"; `cape help` lists the commands",
+        ),
+        _ => Failure::usage(
+            "an argument was not understood",
+            match known(ContextKind::SuggestedArg) {
+                Some(suggested) => format!("did you mean {suggested}?"),
+                None => "put the prompt in quotes: cape perturb \"…\"; and -- before one that \
+                         begins with a dash"
+                    .into(),
+            },
+        ),
+    }
 }
 
 #[derive(Subcommand)]
@@ -105,13 +155,7 @@ pub(crate) struct MechanismArgs {
     pub(crate) bucket_count: Option<usize>,
 
     /// Device model: a name from `cape models`, or a folder [default: default]
-    #[arg(
-        short,
-        long,
-        env = "CAPE_MODEL",
-        hide_env = true,
-        value_name = "NAME|DIR"
-    )]
+    #[arg(short, long, env = "CAPE_MODEL", hide_env = true, value_name = "NAME|DIR")]
     pub(crate) model: Option<String>,
 
     /// More words to keep, one word or phrase a line
@@ -128,7 +172,7 @@ pub(crate) struct MechanismArgs {
 pub(crate) enum BucketsArg {
     /// Draw a rank from a public law: ε holds as asked, proven
     Ranked,
-    /// The paper's equal-width buckets: a larger, proven bound holds instead of ε
+    /// The paper's equal-width buckets: another bound holds in the place of ε, proven
     EqualWidth,
 }
 
@@ -163,11 +207,11 @@ pub(crate) struct PerturbArgs {
     #[arg(long, value_name = "SEED")]
     pub(crate) seed: Option<u64>,
 
-    /// Print the release as JSON (it holds the original words too)
+    /// Print the release as JSON (for you alone: it holds the original words too)
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Show original and release side by side on stderr
+    /// Show original and release side by side on stderr (to draw again until you like it voids ε)
     #[arg(long, conflicts_with = "lines")]
     pub(crate) diff: bool,
 

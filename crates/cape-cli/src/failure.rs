@@ -18,19 +18,12 @@ pub(crate) type Done<T = ()> = Result<T, Failure>;
 impl Failure {
     /// Something was refused or found wanting: exit code 1.
     pub(crate) fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self {
-            messages: vec![message.into()],
-            hint: Some(hint.into()),
-            usage: false,
-        }
+        Self { messages: vec![message.into()], hint: Some(hint.into()), usage: false }
     }
 
     /// The command was used wrongly: exit code 2.
     pub(crate) fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self {
-            usage: true,
-            ..Self::new(message, hint)
-        }
+        Self { usage: true, ..Self::new(message, hint) }
     }
 
     /// Puts what was being done in front.
@@ -73,22 +66,18 @@ impl From<cape::Error> for Failure {
             E::Epsilon(_) => ("try --epsilon 12; smaller is more private", true),
             E::Setting { .. } => ("`cape perturb --help` explains every setting", true),
             E::Underflow { .. } => ("take a smaller --epsilon, or --buckets ranked", true),
+            E::ControlCharacter { code: 0x80.., .. } => {
+                ("remove it first, for example with: perl -CSD -pe 's/[\\x{80}-\\x{9f}]//g'", false)
+            }
             E::ControlCharacter { .. } => (
                 "remove it first, for example with: tr -d '\\000-\\010\\013\\014\\016-\\037\\177'",
                 false,
             ),
-            E::Entropy(_) => (
-                "nothing was released; try again when the system has entropy",
-                false,
-            ),
-            E::NotFinite => ("the weights may be damaged; try --model default", false),
+            E::Entropy(_) => ("nothing was released; try again when the system has entropy", false),
             E::Tokenizer(_) => ("a BERT-style tokenizer.json (WordPiece) is needed", false),
             _ => ("nothing was released", false),
         };
-        Self {
-            usage,
-            ..Self::of(&error, Some(hint))
-        }
+        Self { usage, ..Self::of(&error, Some(hint)) }
     }
 }
 
@@ -100,15 +89,14 @@ impl From<cape_models::Error> for Failure {
             E::Unknown(_) => {
                 let hint = "`cape models` lists the names; a folder needs config.json, \
                             tokenizer.json and model.safetensors";
-                return Self {
-                    usage: true,
-                    ..Self::of(&error, Some(hint))
-                };
+                return Self { usage: true, ..Self::of(&error, Some(hint)) };
             }
             E::Io { .. } => {
                 "a model folder needs config.json, tokenizer.json and model.safetensors"
             }
-            E::Json { .. } | E::Config(_) => "only BERT-shaped masked models are supported",
+            E::Json { file: "cape.json", .. } => "it holds lo, hi and, if you like, window",
+            E::Json { .. } => "the file may be damaged: fetch or copy it again",
+            E::Config(_) => "only BERT-shaped masked models are supported",
             E::Weights(_) => "the file may be cut short: fetch or copy it again",
             E::NotFinite(_) => "the file is damaged: fetch or copy it again",
             E::Missing(_) | E::Shape { .. } | E::Dtype { .. } => {
@@ -127,5 +115,6 @@ impl From<cape_models::Error> for Failure {
 
 /// A failure to read or write that has to do with the system, not with a model.
 pub(crate) fn io(what: String, source: &std::io::Error) -> Failure {
-    Failure::of(source, None).during(what)
+    let hint = "check the path, the permissions and the space that is left";
+    Failure::of(source, Some(hint)).during(what)
 }

@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Read};
 
 use crate::failure::{Done, Failure, io};
+use crate::output::note;
 
 /// The text given, or all of stdin.
 pub(crate) fn text(given: Option<&str>) -> Done<String> {
@@ -11,24 +12,22 @@ pub(crate) fn text(given: Option<&str>) -> Done<String> {
         None => stdin()?,
     };
     if text.trim().is_empty() {
-        return Err(Failure::new(
-            "the prompt is empty",
-            "give a text: cape perturb \"…\", or pipe one in",
-        ));
+        return Err(empty());
     }
     Ok(text)
+}
+
+pub(crate) fn empty() -> Failure {
+    Failure::new("the prompt is empty", "give a text in quotes, or pipe one in")
 }
 
 fn stdin() -> Done<String> {
     let stdin = std::io::stdin();
     if stdin.is_terminal() {
-        eprintln!("reading the prompt from the terminal; end it with Ctrl-D");
+        note(&"reading the prompt from the terminal; end it with Ctrl-D\n");
     }
     let mut bytes = Vec::new();
-    stdin
-        .lock()
-        .read_to_end(&mut bytes)
-        .map_err(|error| io("cannot read stdin".into(), &error))?;
+    stdin.lock().read_to_end(&mut bytes).map_err(|error| io("cannot read stdin".into(), &error))?;
     utf8(bytes)
 }
 

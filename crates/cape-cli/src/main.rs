@@ -9,24 +9,25 @@ mod settings;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use crate::args::{Cli, Command};
+use crate::args::Command;
+use crate::failure::Done;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let done = match cli.command {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            output::note(&failure);
+            failure.code()
+        }
+    }
+}
+
+fn run() -> Done {
+    match args::parse()? {
         Command::Perturb(args) => commands::perturb::run(&args),
         Command::Explain(args) => commands::explain::run(&args),
         Command::Calibrate(args) => commands::calibrate::run(&args),
         Command::Models(args) => commands::models::run(&args),
         Command::Completions { shell } => commands::completions::run(shell),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprint!("{failure}");
-            failure.code()
-        }
     }
 }

@@ -1,7 +1,8 @@
 //! What people and machines read: the privacy statement, JSON, the side-by-side view, progress.
 
 use std::collections::BTreeMap;
-use std::fmt::{self, Write};
+use std::fmt::{self, Write as _};
+use std::io::{ErrorKind, Write as _};
 
 use cape::context::Context;
 use cape::mechanism::Mechanism;
@@ -10,7 +11,9 @@ use cape::privacy::{Evidence, Guarantee, Reach};
 use cape::text::{Outcome, Release};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
+use unicode_width::UnicodeWidthStr;
 
+use crate::failure::{Done, io};
 use crate::settings::Ready;
 
 /// The privacy statement over one or more releases.
@@ -52,6 +55,11 @@ impl Statement {
         }
     }
 
+    /// Whether there was no prompt at all.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.prompts == 0
+    }
+
     fn expected_kept(&self) -> Option<f64> {
         (self.sensitive > 0).then(|| self.retention / self.sensitive as f64)
     }
@@ -59,23 +67,10 @@ impl Statement {
 
 impl fmt::Display for Statement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Guarantee {
-            nominal,
-            bound,
-            evidence,
-            reach,
-            ..
-        } = self.guarantee;
-        let form = format!(
-            "{}, {} context",
-            buckets(&self.settings),
-            context(&self.settings)
-        );
+        let Guarantee { nominal, bound, evidence, reach, .. } = self.guarantee;
+        let form = format!("{}, {} context", buckets(&self.settings), context(&self.settings));
         if self.sensitive == 0 {
-            return writeln!(
-                f,
-                "privacy: no sensitive token; returned as it is, nothing spent"
-            );
+            return writeln!(f, "privacy: no sensitive token; returned as it is, nothing spent");
         }
         match evidence {
             Evidence::Proof => writeln!(f, "privacy: ε = {bound} per token, proven ({form})")?,
@@ -91,19 +86,18 @@ impl fmt::Display for Statement {
                  (ε = {bound} per token without it; {form})"
             )?,
         }
-        let (all, one) = (
-            self.guarantee.prompt(self.most),
-            self.guarantee.one_token(self.most),
-        );
+        let (all, one) = (self.guarantee.prompt(self.most), self.guarantee.one_token(self.most));
+        let spent = if evidence == Evidence::None { "it would be " } else { "" };
         if self.prompts == 1 {
             let tokens = plural(self.sensitive, "sensitive token");
-            writeln!(f, "         {tokens}: ε = {} for the whole prompt", up(all))?;
+            writeln!(f, "         {tokens}: {spent}ε = {} for the whole prompt", up(all))?;
         } else {
-            let (prompts, tokens) = (self.prompts, self.sensitive);
+            let prompts = plural(self.prompts, "prompt");
+            let tokens = plural(self.sensitive, "sensitive token");
+            let (longest, sum) = (up(all), up(self.guarantee.prompt(self.sensitive)));
             writeln!(
                 f,
-                "         {prompts} prompts, {tokens} sensitive tokens; the longest spends ε = {}",
-                up(all)
+                "         {prompts}, {tokens}: {spent}ε = {longest} for the longest, {sum} in all"
             )?;
         }
         if reach == Reach::EveryDraw {
@@ -114,30 +108,31 @@ impl fmt::Display for Statement {
             )?;
         }
         if !self.kept.is_empty() {
-            let kept = plural(self.kept.values().sum(), "token");
+            let count = self.kept.values().sum();
+            let (kept, is) =
+                (plural(count, "token"), if count == 1 { "it is" } else { "they are" });
             let reasons = self.kept.iter().map(|(why, n)| match *why {
                 "stopword" => plural(*n, why),
                 "punctuation" => plural(*n, "punctuation mark"),
                 other => format!("{n} {other}"),
             });
             let reasons = reasons.collect::<Vec<_>>().join(", ");
-            writeln!(f, "         {kept} kept as they are: {reasons}")?;
+            writeln!(f, "         {kept} kept as {is}: {reasons}")?;
         }
-        if let Some(expected) = self.expected_kept() {
-            let percent = expected * 100.0;
-            writeln!(
-                f,
-                "         {percent:.0}% of the sensitive tokens are expected to stay the same"
-            )?;
-        }
+        let percent = (self.guarantee.most_kept * 100.0).ceil();
+        writeln!(
+            f,
+            "         each sensitive token stays the same with probability {percent}% at most"
+        )?;
         Ok(())
     }
 }
 
 /// A loss for people: two decimals at the most, never below the true value.
 fn up(loss: f64) -> String {
-    let shown = (loss * 100.0 - 1e-9).ceil() / 100.0;
-    format!("{}", if shown >= loss { shown } else { loss })
+    // what floats add to a product (3 × 0.1) is not worth a digit
+    let shown = ((loss * 100.0 - 1e-9).ceil() / 100.0).max(0.0);
+    format!("{shown}")
 }
 
 fn plural(n: usize, what: &str) -> String {
@@ -173,6 +168,8 @@ struct PrivacyJson {
     epsilon_prompt: f64,
     notion: String,
     evidence: String,
+    most_kept: f64,
+    /// Depends on the true tokens: private, like `original`.
     expected_kept: Option<f64>,
 }
 
@@ -206,6 +203,7 @@ pub(crate) fn release<'a>(
             epsilon_prompt: guarantee.prompt(statement.sensitive),
             notion: guarantee.notion.to_string(),
             evidence: guarantee.evidence.to_string(),
+            most_kept: guarantee.most_kept,
             expected_kept: statement.expected_kept(),
         },
     }
@@ -233,6 +231,24 @@ pub(crate) fn context(settings: &Settings) -> &'static str {
     }
 }
 
+/// Writes a line to stdout; an end of line that is there already is not doubled. A reader that has
+/// seen enough and closed its end is no failure.
+pub(crate) fn print(text: &str) -> Done {
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    let mut stdout = std::io::stdout().lock();
+    match write!(stdout, "{text}{end}").and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(io("cannot write to stdout".into(), &error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes to stderr. Where that is closed there is nobody to tell.
+pub(crate) fn note(text: &impl fmt::Display) {
+    let _ = write!(std::io::stderr().lock(), "{text}");
+}
+
 /// The width of a column of the side-by-side view.
 const COLUMN: usize = 44;
 
@@ -245,20 +261,16 @@ pub(crate) fn diff(text: &str, release: &Release) -> String {
         let original = &text[token.start..token.end];
         let (left, right) = if matches!(token.outcome, Outcome::Kept(_)) {
             (original.to_owned(), original.to_owned())
-        } else if original == token.released {
+        } else if original.to_lowercase() == token.released {
             (format!("~{original}~"), format!("~{original}~"))
         } else {
             (format!("[{original}]"), format!("[{}]", token.released))
         };
-        let wide = |row: &str, more: &str| row.chars().count() + more.chars().count() + 1 > COLUMN;
+        let wide = |row: &str, more: &str| row.width() + more.width() + 1 > COLUMN;
         let new_line = gap.contains('\n');
         if let Some((l, r)) = rows.last_mut() {
             if !new_line && !wide(l, &left) && !wide(r, &right) {
-                let gap = if gap.is_empty() || l.is_empty() {
-                    ""
-                } else {
-                    " "
-                };
+                let gap = if gap.is_empty() || l.is_empty() { "" } else { " " };
                 let _ = (write!(l, "{gap}{left}"), write!(r, "{gap}{right}"));
             } else {
                 rows.push((left, right));
@@ -268,10 +280,10 @@ pub(crate) fn diff(text: &str, release: &Release) -> String {
     }
     let mut out = format!("{:COLUMN$} | {}\n", "original", "released");
     for (left, right) in rows {
-        let pad = COLUMN.saturating_sub(left.chars().count());
+        let pad = COLUMN.saturating_sub(left.width());
         let _ = writeln!(out, "{left}{:pad$} | {right}", "");
     }
-    out.push_str("[replaced]  ~drawn, but the same~  kept");
+    out.push_str("[replaced]  ~drawn, but the same~  kept\n");
     out
 }
 

@@ -14,6 +14,7 @@ use serde::Deserialize;
 
 use crate::args::{BucketsArg, CandidatesArg, ContextArg, MechanismArgs};
 use crate::failure::{Done, Failure, io};
+use crate::output::note;
 
 const FILE: &str = "cape.toml";
 const EPSILON: f64 = 12.0;
@@ -54,14 +55,13 @@ impl Ready {
         let device = load(model.unwrap_or(cape_models::DEFAULT))?;
         let mut keep = KeepList::default();
         if let Some(list) = keep_list {
-            device.tokenizer.keep(&list, &mut keep)?;
+            let list = list.strip_prefix('\u{feff}').unwrap_or(&list);
+            device.tokenizer.keep(list, &mut keep).map_err(|error| {
+                Failure::from(error).during("the list of words to keep cannot be used")
+            })?;
         }
         let mechanism = Cape::new(Arc::clone(&device.model) as _, settings)?;
-        Ok(Self {
-            device,
-            keep,
-            mechanism,
-        })
+        Ok(Self { device, keep, mechanism })
     }
 }
 
@@ -69,12 +69,10 @@ impl Ready {
 pub(crate) fn load(name_or_dir: &str) -> Done<Device> {
     let device = cape_models::load(name_or_dir)?;
     if !device.calibrated {
-        eprintln!(
-            "warning: this model has no cape.json; its logits are taken to lie between -20 and 20"
-        );
-        eprintln!(
-            "hint: `cape calibrate --model {name_or_dir} FILE` finds their range on public text"
-        );
+        note(&format!(
+            "warning: this model has no cape.json; its logits are taken to lie between -20 and 20\n\
+             hint: `cape calibrate --model {name_or_dir} FILE` finds their range on public text\n"
+        ));
     }
     Ok(device)
 }
@@ -96,9 +94,7 @@ fn settings(args: &MechanismArgs, file: &File) -> Done<Settings> {
             ));
         }
         BucketsArg::Ranked => Buckets::Ranked { alpha },
-        BucketsArg::EqualWidth => Buckets::EqualWidth {
-            count: count.unwrap_or(BUCKET_COUNT),
-        },
+        BucketsArg::EqualWidth => Buckets::EqualWidth { count: count.unwrap_or(BUCKET_COUNT) },
     };
     let defaults = Lambdas::default();
     Ok(Settings {
@@ -130,9 +126,10 @@ impl File {
         let text = std::fs::read_to_string(path)
             .map_err(|error| io(format!("cannot read {}", path.display()), &error))?;
         toml::from_str(&text).map_err(|error| {
+            let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
             Failure::usage(
-                format!("{}: {}", path.display(), error.message()),
-                "its keys are the long flags of `cape perturb` without the dashes in front",
+                format!("{}, line {line}: {}", path.display(), error.message()),
+                "its keys are those under Settings in `cape perturb --help`, except config",
             )
         })
     }
@@ -140,9 +137,6 @@ impl File {
 
 fn read_keep(path: &Path) -> Done<String> {
     std::fs::read_to_string(path).map_err(|error| {
-        io(
-            format!("cannot read the list of words to keep, {}", path.display()),
-            &error,
-        )
+        io(format!("cannot read the list of words to keep, {}", path.display()), &error)
     })
 }

@@ -54,10 +54,7 @@ impl Home {
                 command.env_remove(name);
             }
         }
-        command
-            .current_dir(self.0.path())
-            .env("COLUMNS", "100")
-            .args(args);
+        command.current_dir(self.0.path()).env("COLUMNS", "100").args(args);
         command
     }
 
@@ -98,13 +95,8 @@ fn parse(json: &str) -> Value {
 /// One run as a reader of the snapshot sees it.
 fn transcript(args: &[&str], ran: &Ran) -> String {
     let plain = |arg: &str| !arg.is_empty() && arg.chars().all(|c| c.is_ascii_graphic());
-    let quoted = args.iter().map(|&arg| {
-        if plain(arg) {
-            arg.to_owned()
-        } else {
-            format!("{arg:?}")
-        }
-    });
+    let quoted =
+        args.iter().map(|&arg| if plain(arg) { arg.to_owned() } else { format!("{arg:?}") });
     let line = quoted.collect::<Vec<_>>().join(" ");
     let (out, err, code) = (&ran.out, &ran.err, ran.code);
     format!("$ cape {line}\n{out}{err}[exit {code}]\n\n")
@@ -197,14 +189,7 @@ fn flags_that_do_not_go_together_are_wrong_usage() {
         &Home::new(),
         2,
         &[
-            &[
-                "perturb",
-                "--buckets",
-                "equal-width",
-                "--alpha",
-                "2",
-                "good",
-            ],
+            &["perturb", "--buckets", "equal-width", "--alpha", "2", "good"],
             &["perturb", "--bucket-count", "5", "good"],
             &["perturb", "--lines", "--diff", "good"],
             &["perturb", "--buckets", "round", "good"],
@@ -319,16 +304,8 @@ fn broken_model_folders_are_refused_and_say_what_is_broken() {
     for (what, file, contents) in [
         ("a config that is not JSON", "config.json", "{"),
         ("a tokenizer that is not one", "tokenizer.json", "{}"),
-        (
-            "a calibration out of order",
-            "cape.json",
-            r#"{"lo": 3, "hi": 1}"#,
-        ),
-        (
-            "an unknown key",
-            "cape.json",
-            r#"{"lo": 3, "hi": 4, "high": 5}"#,
-        ),
+        ("a calibration out of order", "cape.json", r#"{"lo": 3, "hi": 1}"#),
+        ("an unknown key", "cape.json", r#"{"lo": 3, "hi": 4, "high": 5}"#),
     ] {
         broken(what, &|home| home.write(&format!("model/{file}"), contents));
     }
@@ -415,20 +392,10 @@ fn json_states_notion_and_evidence_of_each_form() {
     let forms: [(&[&str], [&str; 4]); 5] = [
         (&[], ["ranked", "released", "LDP", "proof"]),
         (&["--context", "raw"], ["ranked", "raw", "LDP", "proof"]),
-        (
-            &["--buckets", "equal-width"],
-            ["equal-width", "released", "LDP", "bound"],
-        ),
+        (&["--buckets", "equal-width"], ["equal-width", "released", "LDP", "bound"]),
         (&["--seed", "1"], ["ranked", "released", "none", "none"]),
         (
-            &[
-                "--buckets",
-                "equal-width",
-                "--context",
-                "raw",
-                "--seed",
-                "1",
-            ],
+            &["--buckets", "equal-width", "--context", "raw", "--seed", "1"],
             ["equal-width", "raw", "none", "none"],
         ),
     ];
@@ -483,11 +450,9 @@ fn stdout_holds_the_released_text_alone() {
 #[test]
 fn a_final_newline_is_neither_lost_nor_doubled() {
     let home = Home::new();
-    for (stdin, stdout) in [
-        ("the and", "the and\n"),
-        ("the and\n", "the and\n"),
-        ("the\n\n", "the\n\n"),
-    ] {
+    for (stdin, stdout) in
+        [("the and", "the and\n"), ("the and\n", "the and\n"), ("the\n\n", "the\n\n")]
+    {
         let ran = home.pipe(stdin, &["perturb", "--model", "model"]);
         assert_eq!((ran.code, ran.out.as_str()), (0, stdout));
     }
@@ -547,12 +512,8 @@ fn listed_words_and_phrases_are_kept() {
     check_release(text, &release);
     let tokens = release["tokens"].as_array().unwrap();
     let kept = |why: &str| -> Vec<&str> {
-        let found = tokens
-            .iter()
-            .filter(|token| token["kept"].as_str().unwrap_or("") == why);
-        found
-            .map(|token| token["original"].as_str().unwrap())
-            .collect()
+        let found = tokens.iter().filter(|token| token["kept"].as_str().unwrap_or("") == why);
+        found.map(|token| token["original"].as_str().unwrap()).collect()
     };
     // whole words and whole phrases only; a word of two pieces is kept with both
     let listed = kept("listed");
@@ -625,14 +586,7 @@ fn any_unicode_survives_around_the_tokens() {
     let lines: Vec<String> = (0..300).map(line).collect();
     for (candidates, context) in [("typed", "released"), ("all", "raw")] {
         let args = ["perturb", "--lines", "--json", "--model", "model"];
-        let form = [
-            "--seed",
-            "1",
-            "--candidates",
-            candidates,
-            "--context",
-            context,
-        ];
+        let form = ["--seed", "1", "--candidates", candidates, "--context", context];
         let ran = home.pipe(lines.join("\n") + "\n", &[&args[..], &form].concat());
         assert_eq!(ran.code, 0, "{}", ran.err);
         let releases: Vec<Value> = ran.out.lines().map(parse).collect();
@@ -778,14 +732,7 @@ fn calibrate_writes_what_the_next_run_uses() {
 fn a_packed_model_is_a_model() {
     let home = Home::new();
     for precision in ["f32", "bf16", "int8"] {
-        let pack = [
-            "models",
-            "pack",
-            "model",
-            "packed",
-            "--precision",
-            precision,
-        ];
+        let pack = ["models", "pack", "model", "packed", "--precision", precision];
         let ran = home.run(&pack);
         assert_eq!((ran.code, ran.out.as_str()), (0, "written to packed\n"));
         let explain = ["explain", "--token", "1", "--model", "packed", "--json"];
@@ -868,10 +815,7 @@ fn explain_shows_twenty_and_the_rest_on_request() {
 fn explain_as_a_table() {
     let home = Home::new();
     let mut all = String::new();
-    for flags in [
-        &[][..],
-        &["--buckets", "equal-width", "--bucket-count", "5"],
-    ] {
+    for flags in [&[][..], &["--buckets", "equal-width", "--bucket-count", "5"]] {
         let args = [&["explain", "--token", "2", "a good book"], flags].concat();
         let ran = home.tiny(&args);
         assert_eq!(ran.err, "");
@@ -972,16 +916,10 @@ fn a_release_that_does_not_line_up_is_refused_at_once() {
 
 #[cfg(target_os = "linux")]
 #[test]
-#[ignore = "fails: explain, models and completions panic where stdout cannot be written"]
 fn a_stdout_that_cannot_be_written_is_no_panic() {
     let home = Home::new();
     let explain = ["explain", "--token", "1", "--model", "model", "good"];
-    for args in [
-        &explain[..],
-        &["models"],
-        &["completions", "bash"],
-        &["perturb", "good"],
-    ] {
+    for args in [&explain[..], &["models"], &["completions", "bash"], &["perturb", "good"]] {
         let full = std::fs::File::options().write(true).open("/dev/full");
         let output = std::process::Command::new(env!("CARGO_BIN_EXE_cape"))
             .args(args)
@@ -998,7 +936,6 @@ fn a_stdout_that_cannot_be_written_is_no_panic() {
 }
 
 #[test]
-#[ignore = "fails: the hint names a command that stops at the same error"]
 fn a_broken_calibration_is_mended_as_the_hint_says() {
     let home = Home::new();
     home.write("public.txt", "a good book\n");
@@ -1010,21 +947,15 @@ fn a_broken_calibration_is_mended_as_the_hint_says() {
 }
 
 #[test]
-#[ignore = "fails: ε = -0, ε = 0.30000000000000004"]
 fn losses_are_stated_in_plain_numbers() {
     let home = Home::new();
-    for (epsilon, whole) in [
-        ("0.1", "ε = 0.3 "),
-        ("0.7", "ε = 2.1 "),
-        ("1e-300", "ε = 0 "),
-    ] {
+    for (epsilon, whole) in [("0.1", "ε = 0.3 "), ("0.7", "ε = 2.1 "), ("1e-300", "ε = 0 ")] {
         let ran = home.tiny(&["perturb", "--epsilon", epsilon, "good slow book"]);
         assert!(ran.err.contains(whole), "{}", ran.err);
     }
 }
 
 #[test]
-#[ignore = "fails: it succeeds and says that it was returned as it is"]
 fn no_lines_at_all_are_an_empty_input() {
     let ran = Home::new().pipe("", &["perturb", "--lines"]);
     assert_eq!((ran.code, ran.out.as_str()), (1, ""));

@@ -50,10 +50,7 @@ impl Home {
                 command.env_remove(name);
             }
         }
-        command
-            .current_dir(self.0.path())
-            .env("RUST_BACKTRACE", "1")
-            .env("RUST_LOG", "trace");
+        command.current_dir(self.0.path()).env("RUST_BACKTRACE", "1").env("RUST_LOG", "trace");
         command
     }
 
@@ -104,10 +101,7 @@ fn check(command: &mut Command, stdin: &[u8], code: i32) {
     assert_eq!(found, Some(code), "{line}\n{err}");
     if code != 0 {
         assert!(out.is_empty(), "a refusal releases nothing: {line}");
-        assert!(
-            err.starts_with("error: ") || err.contains("\nerror: "),
-            "{err}"
-        );
+        assert!(err.starts_with("error: ") || err.contains("\nerror: "), "{err}");
     }
 }
 
@@ -158,10 +152,7 @@ const REFUSED: &[(&[&str], i32)] = &[
     (&["perturb", "--nonsense"], 2),
     (&["perturb", "--buckets", "round"], 2),
     (&["perturb", "--buckets", "equal-width", "--alpha", "2"], 2),
-    (
-        &["perturb", "--buckets", "equal-width", "--epsilon", "900"],
-        2,
-    ),
+    (&["perturb", "--buckets", "equal-width", "--epsilon", "900"], 2),
     (&["perturb", "--bucket-count", "7"], 2),
     (&["perturb", "--lines", "--diff"], 2),
     (&["perturb", "--keep", "nowhere"], 1),
@@ -176,10 +167,7 @@ const REFUSED: &[(&[&str], i32)] = &[
     (&["explain", "--token", "0"], 2),
     (&["explain", "--token", "99"], 2),
     (&["explain", "--token", "-1"], 2),
-    (
-        &["explain", "--token", "1", "--released", "one two three"],
-        1,
-    ),
+    (&["explain", "--token", "1", "--released", "one two three"], 1),
     (&["explain", "--token", "1", "--released", "good\u{7}"], 1),
 ];
 
@@ -220,12 +208,7 @@ fn nothing_of_a_refused_prompt_is_on_stderr() {
 #[test]
 fn a_broken_model_does_not_make_the_prompt_known() {
     let home = Home::new();
-    for (model, code) in [
-        ("nowhere", 2),
-        ("", 2),
-        ("cut-short", 1),
-        ("no-tokenizer", 1),
-    ] {
+    for (model, code) in [("nowhere", 2), ("", 2), ("cut-short", 1), ("no-tokenizer", 1)] {
         for command in ["perturb", "explain"] {
             let mut run = home.cape();
             run.args([command, PROMPT, "--model", model]);
@@ -250,17 +233,10 @@ fn text_that_is_refused_for_what_it_holds_is_not_quoted() {
         b"xylophoniccanary \xe4\xb8",
     ];
     for input in inputs {
-        for flags in [
-            &["perturb"][..],
-            &["perturb", "--lines"],
-            &["explain", "--token=1"],
-        ] {
+        for flags in [&["perturb"][..], &["perturb", "--lines"], &["explain", "--token=1"]] {
             check(home.cape().args(flags), input, 1);
         }
-        if let Some(text) = std::str::from_utf8(input)
-            .ok()
-            .filter(|t| !t.contains('\0'))
-        {
+        if let Some(text) = std::str::from_utf8(input).ok().filter(|t| !t.contains('\0')) {
             check(home.cape().arg("perturb").arg(text), b"", 1);
             // how it was released is as secret as the prompt
             let explain = ["explain", "--token", "1", "good", "--released", text];
@@ -307,16 +283,8 @@ fn strange_variables_do_not_make_the_prompt_known() {
         ("CAPE_NONSENSE", "xyz", 0),
         ("CAPE_", "", 0),
     ] {
-        check(
-            home.cape().env(name, value).args(["perturb", PROMPT]),
-            b"",
-            code,
-        );
-        check(
-            home.cape().env(name, value).arg("perturb"),
-            PROMPT.as_bytes(),
-            code,
-        );
+        check(home.cape().env(name, value).args(["perturb", PROMPT]), b"", code);
+        check(home.cape().env(name, value).arg("perturb"), PROMPT.as_bytes(), code);
     }
 }
 
@@ -350,7 +318,6 @@ fn a_seed_from_the_environment_is_not_a_seed() {
 // ---- known faults: take the mark away when they are mended ----
 
 #[test]
-#[ignore = "fails: wrong usage quotes the argument that was not understood"]
 fn an_argument_in_the_wrong_place_is_not_quoted() {
     let home = Home::new();
     let lines: [&[&str]; 9] = [

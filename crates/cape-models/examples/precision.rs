@@ -35,16 +35,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("usage: precision TEXT REFERENCE_DIR DIR…".into());
     };
     let text = std::fs::read_to_string(text)?;
-    let lines: Vec<&str> = text
-        .lines()
-        .filter(|line| !line.trim().is_empty())
-        .collect();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let reference_positions = positions(reference, &lines)?;
-    println!(
-        "{} positions in {} lines",
-        reference_positions.len(),
-        lines.len()
-    );
+    println!("{} positions in {} lines", reference_positions.len(), lines.len());
     println!(
         "| weights | MB | top-1 | same best | of ten best | moved, of 100 best | total variation |"
     );
@@ -54,19 +47,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let size = std::fs::metadata(Path::new(dir).join("model.safetensors"))?.len();
         let n = own.len() as f64;
         let mean = |f: fn(&Position, &Position) -> f64| {
-            reference_positions
-                .iter()
-                .zip(&own)
-                .map(|(a, b)| f(a, b))
-                .sum::<f64>()
-                / n
+            reference_positions.iter().zip(&own).map(|(a, b)| f(a, b)).sum::<f64>() / n
         };
         println!(
             "| {} | {:.1} | {:.4} | {:.3} | {:.2} | {:.4} | {:.4} |",
-            Path::new(dir)
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy(),
+            Path::new(dir).file_name().unwrap_or_default().to_string_lossy(),
             size as f64 / 1e6,
             mean(|_, b| f64::from(u8::from(b.hit))),
             mean(|a, b| f64::from(u8::from(a.by_logit[0] == b.by_logit[0]))),
@@ -76,12 +61,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             }),
             mean(moved),
             mean(|a, b| {
-                a.weights
-                    .iter()
-                    .zip(&b.weights)
-                    .map(|(a, b)| (a - b).abs())
-                    .sum::<f64>()
-                    / 2.0
+                a.weights.iter().zip(&b.weights).map(|(a, b)| (a - b).abs()).sum::<f64>() / 2.0
             }),
         );
     }
@@ -95,9 +75,7 @@ fn moved(a: &Position, b: &Position) -> f64 {
         rank[c as usize] = r + 1;
     }
     let best = a.by_utility.iter().take(100).enumerate();
-    best.map(|(r, &c)| (rank[c as usize] as f64 / (r + 1) as f64).ln().abs())
-        .sum::<f64>()
-        / 100.0
+    best.map(|(r, &c)| (rank[c as usize] as f64 / (r + 1) as f64).ln().abs()).sum::<f64>() / 100.0
 }
 
 fn positions(dir: &str, lines: &[&str]) -> Result<Vec<Position>, Box<dyn std::error::Error>> {
@@ -109,10 +87,7 @@ fn positions(dir: &str, lines: &[&str]) -> Result<Vec<Position>, Box<dyn std::er
         candidates: Candidates::Typed,
         lambdas: Lambdas::default(),
     };
-    let mechanism = Cape::new(
-        Arc::clone(&device.model) as Arc<dyn LanguageModel>,
-        settings,
-    )?;
+    let mechanism = Cape::new(Arc::clone(&device.model) as Arc<dyn LanguageModel>, settings)?;
     let keep = KeepList::default();
     let rows: Vec<Vec<Position>> = lines
         .par_iter()

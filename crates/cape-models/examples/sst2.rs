@@ -40,29 +40,16 @@ struct Sums {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args().nth(1).ok_or("usage: sst2 SST2_DEV.tsv")?;
     let file = std::fs::read_to_string(path)?;
-    let sentences: Vec<&str> = file
-        .lines()
-        .skip(1)
-        .filter_map(|l| l.split('\t').next())
-        .collect();
+    let sentences: Vec<&str> = file.lines().skip(1).filter_map(|l| l.split('\t').next()).collect();
     let device = load(DEFAULT)?;
     println!("{} sentences", sentences.len());
     println!("| form | ε | holds per token | kept % | ROUGE-L % | KNN-10 privacy % |");
     println!("|---|---|---|---|---|---|");
-    let paper = (
-        Buckets::EqualWidth { count: 50 },
-        Context::Raw,
-        Candidates::All,
-    );
-    let ours = (
-        Buckets::Ranked { alpha: None },
-        Context::Released,
-        Candidates::Typed,
-    );
-    for (form, (buckets, context, candidates)) in [
-        ("equal-width, raw, all", paper),
-        ("ranked, released, typed", ours),
-    ] {
+    let paper = (Buckets::EqualWidth { count: 50 }, Context::Raw, Candidates::All);
+    let ours = (Buckets::Ranked { alpha: None }, Context::Released, Candidates::Typed);
+    for (form, (buckets, context, candidates)) in
+        [("equal-width, raw, all", paper), ("ranked, released, typed", ours)]
+    {
         for epsilon in EPSILONS {
             let settings = Settings {
                 epsilon: Epsilon::new(epsilon)?,
@@ -71,10 +58,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 candidates,
                 lambdas: Lambdas::default(),
             };
-            let mechanism = Cape::new(
-                Arc::clone(&device.model) as Arc<dyn LanguageModel>,
-                settings,
-            )?;
+            let mechanism =
+                Cape::new(Arc::clone(&device.model) as Arc<dyn LanguageModel>, settings)?;
             let sums = sentences
                 .par_iter()
                 .enumerate()
@@ -97,11 +82,7 @@ fn one(device: &Device, mechanism: &Cape, text: &str, seed: u64) -> cape::Result
     let outcomes = mechanism.perturb(&tokens, &mut seeded(seed))?;
     let vocab = device.model.vocab();
     let release = assemble(text, &tokens, &outcomes, vocab);
-    let mut sums = Sums {
-        sentences: 1.0,
-        rouge: rouge_l(text, &release.text),
-        ..Sums::default()
-    };
+    let mut sums = Sums { sentences: 1.0, rouge: rouge_l(text, &release.text), ..Sums::default() };
     let everything = vocab.candidates(Piece::Start, Candidates::All);
     for (token, outcome) in tokens.as_slice().iter().zip(&outcomes) {
         let Outcome::Drawn { id, .. } = *outcome else {

@@ -77,41 +77,33 @@ impl Config {
     }
 
     fn parse(bytes: &[u8]) -> Result<Self> {
-        let config: Self = serde_json::from_slice(bytes).map_err(|source| Error::Json {
-            file: "config.json",
-            source,
-        })?;
+        let config: Self = serde_json::from_slice(bytes)
+            .map_err(|source| Error::Json { file: "config.json", source })?;
         let refuse = |why: String| Err(Error::Config(why));
         if let Some(other) = config.model_type.as_deref().filter(|&t| t != "bert") {
-            return refuse(format!(
-                "model_type `{other}` is not supported, only `bert`"
-            ));
+            return refuse(format!("model_type `{other}` is not supported, only `bert`"));
         }
         if config.hidden_act != "gelu" {
-            return refuse(format!(
-                "hidden_act `{}` is not supported",
-                config.hidden_act
-            ));
+            return refuse(format!("hidden_act `{}` is not supported", config.hidden_act));
         }
-        if let Some(other) = config
-            .position_embedding_type
-            .as_deref()
-            .filter(|&t| t != "absolute")
+        if let Some(other) = config.position_embedding_type.as_deref().filter(|&t| t != "absolute")
         {
-            return refuse(format!(
-                "position_embedding_type `{other}` is not supported"
-            ));
+            return refuse(format!("position_embedding_type `{other}` is not supported"));
         }
         if config.num_attention_heads == 0
             || config.hidden_size == 0
-            || !config
-                .hidden_size
-                .is_multiple_of(config.num_attention_heads)
+            || !config.hidden_size.is_multiple_of(config.num_attention_heads)
         {
             return refuse("hidden_size must be a multiple of num_attention_heads".into());
         }
-        if config.max_position_embeddings < 3 || config.type_vocab_size == 0 {
-            return refuse("max_position_embeddings or type_vocab_size is too small".into());
+        let sizes = [
+            ("num_hidden_layers", config.num_hidden_layers, 1),
+            ("intermediate_size", config.intermediate_size, 1),
+            ("type_vocab_size", config.type_vocab_size, 1),
+            ("max_position_embeddings", config.max_position_embeddings, 3),
+        ];
+        if let Some((name, _, least)) = sizes.iter().find(|(_, size, least)| size < least) {
+            return refuse(format!("{name} must be at least {least}"));
         }
         Ok(config)
     }
@@ -129,37 +121,22 @@ impl Bert {
     ) -> Result<Self> {
         let config = Config::parse(config)?;
         if vocab.len() != config.vocab_size {
-            return Err(Error::Vocabulary {
-                tokenizer: vocab.len(),
-                model: config.vocab_size,
-            });
+            return Err(Error::Vocabulary { tokenizer: vocab.len(), model: config.vocab_size });
         }
         let special = |token| vocab.id(token).ok_or(Error::SpecialToken(token));
         let (cls, sep, mask) = (special("[CLS]")?, special("[SEP]")?, special("[MASK]")?);
         let file = Weights::new(weights)?;
-        let load = Loader {
-            file: &file,
-            config: &config,
-        };
+        let load = Loader { file: &file, config: &config };
         let hidden = config.hidden_size;
-        let words = load.get(
-            "embeddings.word_embeddings.weight",
-            &[config.vocab_size, hidden],
-        )?;
+        let words = load.get("embeddings.word_embeddings.weight", &[config.vocab_size, hidden])?;
         let positions = load.get(
             "embeddings.position_embeddings.weight",
             &[config.max_position_embeddings, hidden],
         )?;
-        let token_type = load.get(
-            "embeddings.token_type_embeddings.weight",
-            &[config.type_vocab_size, hidden],
-        )?;
-        let layers = (0..config.num_hidden_layers)
-            .map(|i| load.layer(i))
-            .collect::<Result<_>>()?;
-        let window = window
-            .unwrap_or(usize::MAX)
-            .clamp(1, config.max_position_embeddings - 2);
+        let token_type =
+            load.get("embeddings.token_type_embeddings.weight", &[config.type_vocab_size, hidden])?;
+        let layers = (0..config.num_hidden_layers).map(|i| load.layer(i)).collect::<Result<_>>()?;
+        let window = window.unwrap_or(usize::MAX).clamp(1, config.max_position_embeddings - 2);
         Ok(Self {
             cls,
             sep,
@@ -180,12 +157,7 @@ impl Bert {
     /// The model's size in words.
     #[must_use]
     pub fn shape(&self) -> String {
-        format!(
-            "{} layers, {} wide, {} heads",
-            self.layers.len(),
-            self.words.dim(),
-            self.heads
-        )
+        format!("{} layers, {} wide, {} heads", self.layers.len(), self.words.dim(), self.heads)
     }
 
     /// The hidden state of one row of each sequence after the last layer. All sequences have the
@@ -207,11 +179,7 @@ impl Bert {
         for input in inputs {
             for (&id, position) in input.iter().zip(self.positions.chunks_exact(hidden)) {
                 let word = self.words.row(id).iter();
-                x.extend(
-                    word.zip(&self.token_type)
-                        .zip(position)
-                        .map(|((w, t), p)| w + t + p),
-                );
+                x.extend(word.zip(&self.token_type).zip(position).map(|((w, t), p)| w + t + p));
             }
         }
         self.norm.forward(&mut x);
@@ -253,10 +221,8 @@ impl LanguageModel for Bert {
         if positions.is_empty() {
             return Ok(Logits::new(Vec::new(), self.vocab.len()));
         }
-        let (inputs, rows): (Vec<_>, Vec<_>) = positions
-            .iter()
-            .map(|&position| self.input(ids, position))
-            .unzip();
+        let (inputs, rows): (Vec<_>, Vec<_>) =
+            positions.iter().map(|&position| self.input(ids, position)).unzip();
         let mut x = self.head.transform.forward(&self.hidden(&inputs, &rows));
         gelu(&mut x);
         self.head.norm.forward(&mut x);
@@ -316,11 +282,7 @@ impl Loader<'_> {
 
     fn linear(&self, name: &str, outputs: usize, inputs: usize) -> Result<Linear> {
         let weights = self.get(&format!("{name}.weight"), &[outputs, inputs])?;
-        Ok(Linear::new(
-            &weights,
-            self.get(&format!("{name}.bias"), &[outputs])?,
-            inputs,
-        ))
+        Ok(Linear::new(&weights, self.get(&format!("{name}.bias"), &[outputs])?, inputs))
     }
 
     /// A layer normalisation of the encoder, by its present names or by TensorFlow's.
@@ -372,30 +334,19 @@ impl Loader<'_> {
         let (hidden, vocab) = (self.config.hidden_size, self.config.vocab_size);
         let at = |part: &str| format!("cls.predictions.{part}");
         let transform = Linear::new(
-            &self
-                .file
-                .get(&at("transform.dense.weight"), &[hidden, hidden])?,
+            &self.file.get(&at("transform.dense.weight"), &[hidden, hidden])?,
             self.file.get(&at("transform.dense.bias"), &[hidden])?,
             hidden,
         );
-        let norm = self.norm_by(&at("transform.LayerNorm"), |name, shape| {
-            self.file.get(name, shape)
-        })?;
+        let norm =
+            self.norm_by(&at("transform.LayerNorm"), |name, shape| self.file.get(name, shape))?;
         let decoder = if self.config.tie_word_embeddings {
             None
         } else {
             Some(self.file.get(&at("decoder.weight"), &[vocab, hidden])?)
         };
-        let bias = if self.file.has(&at("bias")) {
-            "bias"
-        } else {
-            "decoder.bias"
-        };
-        Ok(Head {
-            transform,
-            norm,
-            decoder,
-            bias: self.file.get(&at(bias), &[vocab])?,
-        })
+        let only_decoder = !self.file.has(&at("bias")) && self.file.has(&at("decoder.bias"));
+        let bias = if only_decoder { "decoder.bias" } else { "bias" };
+        Ok(Head { transform, norm, decoder, bias: self.file.get(&at(bias), &[vocab])? })
     }
 }

@@ -25,10 +25,7 @@ pub fn calibrate(device: &Device, texts: &[&str], done: &(dyn Fn() + Sync)) -> R
                 let ids: Vec<_> = part.iter().map(|token| token.id).collect();
                 for (i, token) in part.iter().enumerate().filter(|(_, t)| t.kept.is_none()) {
                     let logits = device.model.logits(&ids, &[i])?;
-                    let candidates = device
-                        .model
-                        .vocab()
-                        .candidates(token.piece, Candidates::All);
+                    let candidates = device.model.vocab().candidates(token.piece, Candidates::All);
                     for id in candidates {
                         lo = lo.min(logits.row(0)[id.index()]);
                         hi = hi.max(logits.row(0)[id.index()]);
@@ -47,13 +44,6 @@ pub fn calibrate(device: &Device, texts: &[&str], done: &(dyn Fn() + Sync)) -> R
 
 /// Writes a calibration beside the model, in `cape.json`; what else stands there is kept.
 pub fn save_calibration(dir: &Path, calibration: Calibration) -> Result<PathBuf> {
-    let window = Files::read(dir)?.cape_json()?.and_then(|cape| cape.window);
-    write_cape_json(
-        dir,
-        &CapeJson {
-            lo: calibration.lo,
-            hi: calibration.hi,
-            window,
-        },
-    )
+    let window = Files::read(dir)?.window();
+    write_cape_json(dir, &CapeJson { lo: calibration.lo, hi: calibration.hi, window })
 }

@@ -66,24 +66,32 @@ impl Files {
             config: file("config.json")?,
             tokenizer: file("tokenizer.json")?,
             weights: file("model.safetensors")?,
-            cape: dir
-                .join(CAPE_JSON)
-                .exists()
-                .then(|| file(CAPE_JSON))
-                .transpose()?,
+            cape: dir.join(CAPE_JSON).exists().then(|| file(CAPE_JSON)).transpose()?,
         })
     }
 
     /// Builds the model.
     pub fn load(&self) -> Result<Device> {
+        let cape = self.cape_json()?;
+        let calibration = cape
+            .as_ref()
+            .map(|cape| Calibration::new(cape.lo, cape.hi).ok_or(Error::Calibration))
+            .transpose()?;
+        self.build(calibration, cape.and_then(|cape| cape.window))
+    }
+
+    /// Builds the model to calibrate it: whatever `cape.json` says of lo and hi does not count.
+    pub fn load_uncalibrated(&self) -> Result<Device> {
+        self.build(None, self.window())
+    }
+
+    /// The window of `cape.json`, where there is one that can be read.
+    pub(crate) fn window(&self) -> Option<usize> {
+        self.cape_json().ok().flatten().and_then(|cape| cape.window)
+    }
+
+    fn build(&self, calibration: Option<Calibration>, window: Option<usize>) -> Result<Device> {
         let tokenizer = Tokenizer::from_json(&self.tokenizer)?;
-        let (calibration, window) = match self.cape_json()? {
-            Some(cape) => (
-                Some(Calibration::new(cape.lo, cape.hi).ok_or(Error::Calibration)?),
-                cape.window,
-            ),
-            None => (None, None),
-        };
         let model = Bert::new(
             &self.config,
             &self.weights,
@@ -105,10 +113,7 @@ impl Files {
 
     /// Writes the files to a folder with other weights in place of its own.
     pub(crate) fn write_with(&self, weights: &[u8], dir: &Path) -> Result<()> {
-        std::fs::create_dir_all(dir).map_err(|source| Error::Io {
-            path: dir.into(),
-            source,
-        })?;
+        std::fs::create_dir_all(dir).map_err(|source| Error::Io { path: dir.into(), source })?;
         write(&dir.join("config.json"), &self.config)?;
         write(&dir.join("tokenizer.json"), &self.tokenizer)?;
         if let Some(cape) = &self.cape {
@@ -117,12 +122,9 @@ impl Files {
         write(&dir.join("model.safetensors"), weights)
     }
 
-    pub(crate) fn cape_json(&self) -> Result<Option<CapeJson>> {
+    fn cape_json(&self) -> Result<Option<CapeJson>> {
         let parse = |bytes| {
-            serde_json::from_slice(bytes).map_err(|source| Error::Json {
-                file: CAPE_JSON,
-                source,
-            })
+            serde_json::from_slice(bytes).map_err(|source| Error::Json { file: CAPE_JSON, source })
         };
         self.cape.as_deref().map(parse).transpose()
     }
@@ -131,25 +133,17 @@ impl Files {
 /// Writes `cape.json` into a model's folder.
 pub(crate) fn write_cape_json(dir: &Path, cape: &CapeJson) -> Result<PathBuf> {
     let path = dir.join(CAPE_JSON);
-    let mut json = serde_json::to_vec_pretty(cape).map_err(|source| Error::Json {
-        file: CAPE_JSON,
-        source,
-    })?;
+    let mut json = serde_json::to_vec_pretty(cape)
+        .map_err(|source| Error::Json { file: CAPE_JSON, source })?;
     json.push(b'\n');
     write(&path, &json)?;
     Ok(path)
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {
-    std::fs::read(path).map_err(|source| Error::Io {
-        path: path.into(),
-        source,
-    })
+    std::fs::read(path).map_err(|source| Error::Io { path: path.into(), source })
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    std::fs::write(path, bytes).map_err(|source| Error::Io {
-        path: path.into(),
-        source,
-    })
+    std::fs::write(path, bytes).map_err(|source| Error::Io { path: path.into(), source })
 }

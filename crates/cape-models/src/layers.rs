@@ -18,11 +18,7 @@ impl Linear {
     pub(crate) fn new(weights: &[f32], bias: Vec<f32>, inputs: usize) -> Self {
         let rows = NdTensorView::from_data([bias.len(), inputs], weights);
         let weights = GemmExecutor::new().prepack_b(rows.transposed());
-        Self {
-            weights,
-            bias,
-            inputs,
-        }
+        Self { weights, bias, inputs }
     }
 
     pub(crate) fn forward(&self, x: &[f32]) -> Vec<f32> {
@@ -35,10 +31,7 @@ impl Linear {
                 &mut y,
                 GemmInputA::Unpacked(x),
                 GemmInputB::Packed(&self.weights),
-                GemmOptions {
-                    bias,
-                    ..Default::default()
-                },
+                GemmOptions { bias, ..Default::default() },
             )
             .expect("the sizes agree by construction");
         y
@@ -95,51 +88,44 @@ impl Attention {
         let gemm = GemmExecutor::new();
         let alpha = 1.0 / (self.width as f32).sqrt();
         let mut out = vec![0.0; q.len()];
-        out.par_chunks_mut(self.queries * hidden)
-            .enumerate()
-            .for_each(|(sequence, out)| {
-                let q = &q[sequence * self.queries * hidden..][..self.queries * hidden];
-                let rows = sequence * self.len * hidden..(sequence + 1) * self.len * hidden;
-                let (k, v) = (&k[rows.clone()], &v[rows]);
-                let mut scores = vec![0.0; self.queries * self.len];
-                let mut mixed = vec![0.0; self.queries * self.width];
-                for head in 0..self.heads {
-                    let columns = head * self.width..(head + 1) * self.width;
-                    let part = |x, rows| {
-                        NdTensorView::from_data([rows, hidden], x).slice_axis(1, columns.clone())
-                    };
-                    let (q, k, v) = (part(q, self.queries), part(k, self.len), part(v, self.len));
-                    gemm.gemm(
-                        &mut scores,
-                        GemmInputA::Unpacked(q),
-                        GemmInputB::Unpacked(k.transposed()),
-                        GemmOptions {
-                            alpha,
-                            ..Default::default()
-                        },
-                    )
-                    .expect("the sizes agree by construction");
-                    for row in scores.chunks_exact_mut(self.len) {
-                        Softmax::new_mut(row).dispatch();
-                    }
-                    gemm.gemm(
-                        &mut mixed,
-                        GemmInputA::Unpacked(NdTensorView::from_data(
-                            [self.queries, self.len],
-                            &scores[..],
-                        )),
-                        GemmInputB::Unpacked(v),
-                        GemmOptions::default(),
-                    )
-                    .expect("the sizes agree by construction");
-                    for (out, mixed) in out
-                        .chunks_exact_mut(hidden)
-                        .zip(mixed.chunks_exact(self.width))
-                    {
-                        out[columns.clone()].copy_from_slice(mixed);
-                    }
+        out.par_chunks_mut(self.queries * hidden).enumerate().for_each(|(sequence, out)| {
+            let q = &q[sequence * self.queries * hidden..][..self.queries * hidden];
+            let rows = sequence * self.len * hidden..(sequence + 1) * self.len * hidden;
+            let (k, v) = (&k[rows.clone()], &v[rows]);
+            let mut scores = vec![0.0; self.queries * self.len];
+            let mut mixed = vec![0.0; self.queries * self.width];
+            for head in 0..self.heads {
+                let columns = head * self.width..(head + 1) * self.width;
+                let part = |x, rows| {
+                    NdTensorView::from_data([rows, hidden], x).slice_axis(1, columns.clone())
+                };
+                let (q, k, v) = (part(q, self.queries), part(k, self.len), part(v, self.len));
+                gemm.gemm(
+                    &mut scores,
+                    GemmInputA::Unpacked(q),
+                    GemmInputB::Unpacked(k.transposed()),
+                    GemmOptions { alpha, ..Default::default() },
+                )
+                .expect("the sizes agree by construction");
+                for row in scores.chunks_exact_mut(self.len) {
+                    Softmax::new_mut(row).dispatch();
                 }
-            });
+                gemm.gemm(
+                    &mut mixed,
+                    GemmInputA::Unpacked(NdTensorView::from_data(
+                        [self.queries, self.len],
+                        &scores[..],
+                    )),
+                    GemmInputB::Unpacked(v),
+                    GemmOptions::default(),
+                )
+                .expect("the sizes agree by construction");
+                for (out, mixed) in out.chunks_exact_mut(hidden).zip(mixed.chunks_exact(self.width))
+                {
+                    out[columns.clone()].copy_from_slice(mixed);
+                }
+            }
+        });
         out
     }
 }
@@ -154,10 +140,7 @@ pub(crate) fn project(x: &[f32], table: &[f32], bias: &[f32]) -> Vec<f32> {
             &mut y,
             GemmInputA::Unpacked(NdTensorView::from_data([rows, width], x)),
             GemmInputB::Unpacked(NdTensorView::from_data([bias.len(), width], table).transposed()),
-            GemmOptions {
-                bias: Some(BiasVector::Row(bias)),
-                ..Default::default()
-            },
+            GemmOptions { bias: Some(BiasVector::Row(bias)), ..Default::default() },
         )
         .expect("the sizes agree by construction");
     y

@@ -39,10 +39,7 @@ pub fn pack(files: &Files, precision: Precision, dir: &Path) -> Result<()> {
                 tensors.insert(name, (Dtype::I8, shape, bytes));
             }
             (Precision::Bf16, [_, _]) => {
-                let bytes = values
-                    .iter()
-                    .flat_map(|&v| bf16::from_f32(v).to_le_bytes())
-                    .collect();
+                let bytes = values.iter().flat_map(|&v| bf16::from_f32(v).to_le_bytes()).collect();
                 tensors.insert(name, (Dtype::BF16, shape, bytes));
             }
             _ => {
@@ -68,10 +65,7 @@ fn quantize(values: &[f32], columns: usize) -> (Vec<u8>, Vec<f32>) {
     for row in values.chunks_exact(columns) {
         let largest = row.iter().fold(0_f32, |m, v| m.max(v.abs()));
         let scale = if largest > 0.0 { largest / 127.0 } else { 1.0 };
-        bytes.extend(
-            row.iter()
-                .map(|v| ((v / scale).round() as i8).cast_unsigned()),
-        );
+        bytes.extend(row.iter().map(|v| ((v / scale).round() as i8).cast_unsigned()));
         scales.push(scale);
     }
     (bytes, scales)

@@ -17,17 +17,11 @@ pub(crate) struct Weights<'a> {
 
 impl<'a> Weights<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Result<Self> {
-        SafeTensors::deserialize(bytes)
-            .map(|tensors| Self { tensors })
-            .map_err(Error::Weights)
+        SafeTensors::deserialize(bytes).map(|tensors| Self { tensors }).map_err(Error::Weights)
     }
 
     pub(crate) fn names(&self) -> Vec<String> {
-        self.tensors
-            .names()
-            .into_iter()
-            .map(str::to_owned)
-            .collect()
+        self.tensors.names().into_iter().map(str::to_owned).collect()
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {
@@ -50,12 +44,9 @@ impl<'a> Weights<'a> {
         }
         let bytes = view.data();
         let values: Vec<f32> = match view.dtype() {
-            Dtype::F32 => bytes
-                .as_chunks()
-                .0
-                .iter()
-                .map(|&chunk| f32::from_le_bytes(chunk))
-                .collect(),
+            Dtype::F32 => {
+                bytes.as_chunks().0.iter().map(|&chunk| f32::from_le_bytes(chunk)).collect()
+            }
             Dtype::F16 => bytes
                 .as_chunks()
                 .0
@@ -72,37 +63,25 @@ impl<'a> Weights<'a> {
                 };
                 let scales = self.get(&format!("{name}{SCALE}"), &[rows])?;
                 let mut values = Vec::with_capacity(bytes.len());
-                for (row, &scale) in bytes.chunks_exact(columns).zip(&scales) {
-                    values.extend(
-                        row.iter()
-                            .map(|&byte| f32::from(byte.cast_signed()) * scale),
-                    );
+                for (row, &scale) in bytes.chunks_exact(columns.max(1)).zip(&scales) {
+                    values.extend(row.iter().map(|&byte| f32::from(byte.cast_signed()) * scale));
                 }
                 values
             }
             other => return Err(wrong_type(name, other)),
         };
         // a plain loop over bits: NaN and infinity are the values whose exponent is all ones
-        if values
-            .iter()
-            .fold(0, |most, v| most.max(v.to_bits() & 0x7fff_ffff))
-            >= 0x7f80_0000
-        {
+        if values.iter().fold(0, |most, v| most.max(v.to_bits() & 0x7fff_ffff)) >= 0x7f80_0000 {
             return Err(Error::NotFinite(name.to_owned()));
         }
         Ok(values)
     }
 
     fn view(&self, name: &str) -> Result<safetensors::tensor::TensorView<'_>> {
-        self.tensors
-            .tensor(name)
-            .map_err(|_| Error::Missing(name.to_owned()))
+        self.tensors.tensor(name).map_err(|_| Error::Missing(name.to_owned()))
     }
 }
 
 fn wrong_type(name: &str, dtype: Dtype) -> Error {
-    Error::Dtype {
-        name: name.to_owned(),
-        dtype: format!("{dtype:?}"),
-    }
+    Error::Dtype { name: name.to_owned(), dtype: format!("{dtype:?}") }
 }

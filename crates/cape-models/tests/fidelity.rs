@@ -7,11 +7,12 @@ use std::sync::{Arc, LazyLock};
 
 use cape::context::Context;
 use cape::keep::KeepList;
+use cape::mechanism::Mechanism;
 use cape::mechanism::cape::{Buckets, Cape, Settings};
 use cape::model::LanguageModel;
 use cape::privacy::Epsilon;
 use cape::rng::seeded;
-use cape::sanitize::{recover, sanitize};
+use cape::sanitize::{assemble, recover, sanitize};
 use cape::text::Outcome;
 use cape::utility::Lambdas;
 use cape::vocab::Candidates;
@@ -32,11 +33,7 @@ fn mechanism(device: &Device, context: Context, candidates: Candidates) -> Cape 
         candidates,
         lambdas: Lambdas::default(),
     };
-    Cape::new(
-        Arc::clone(&device.model) as Arc<dyn LanguageModel>,
-        settings,
-    )
-    .unwrap()
+    Cape::new(Arc::clone(&device.model) as Arc<dyn LanguageModel>, settings).unwrap()
 }
 
 /// Pieces that are hard on tokenizers, and ordinary words between them.
@@ -62,36 +59,20 @@ fn text() -> impl Strategy<Value = String> {
 fn check(device: &Device, text: &str, context: Context, candidates: Candidates, seed: u64) {
     let keep = KeepList::default();
     let mechanism = mechanism(device, context, candidates);
-    let release = sanitize(
-        text,
-        &device.tokenizer,
-        &keep,
-        &mechanism,
-        &mut seeded(seed),
-    )
-    .unwrap();
+    let release = sanitize(text, &device.tokenizer, &keep, &mechanism, &mut seeded(seed)).unwrap();
     let mut rest = release.text.as_str();
     let mut at = 0;
     for token in &release.tokens {
         let gap = &text[at..token.start];
-        assert!(
-            gap.chars().all(char::is_whitespace),
-            "only white space between tokens"
-        );
+        assert!(gap.chars().all(char::is_whitespace), "only white space between tokens");
         rest = rest.strip_prefix(gap).expect("white space survives");
         // where words met without a space one may have been put in
         if !rest.starts_with(token.released.as_str()) {
             rest = rest.strip_prefix(' ').expect("a space and nothing else");
         }
-        rest = rest
-            .strip_prefix(token.released.as_str())
-            .expect("tokens in order");
+        rest = rest.strip_prefix(token.released.as_str()).expect("tokens in order");
         if let Outcome::Kept(_) = token.outcome {
-            assert_eq!(
-                token.released,
-                text[token.start..token.end],
-                "byte for byte"
-            );
+            assert_eq!(token.released, text[token.start..token.end], "byte for byte");
         }
         at = token.end;
     }
@@ -117,6 +98,40 @@ proptest! {
         let done = sanitize(&text, &TINY.tokenizer, &keep, &mechanism, &mut seeded(1));
         let control = |c: char| c.is_control() && !matches!(c, '\t' | '\n' | '\r');
         prop_assert_eq!(done.is_err(), text.chars().any(control));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Sensitive tokens reach the output through their draws alone: two prompts of the same public
+    /// structure with the same outcomes become the same bytes, and show the model the same.
+    #[test]
+    fn comparable_prompts_with_equal_outcomes_are_released_alike(
+        words in prop::collection::vec(0_usize..8, 3..8), seed: u64,
+    ) {
+        // alike in structure, different in words, in case and in characters
+        const PAIRS: [(&str, &str); 8] = [
+            ("good", "SLOW"), ("Book", "film"), ("london", "Doctor"), ("the", "the"), (",", ","),
+            ("secret", "\u{1F642}"), ("letter", "e\u{301}"), ("42", "\u{200b}x\u{301}"),
+        ];
+        let text = |side: fn(&(&'static str, &'static str)) -> &'static str| {
+            words.iter().map(|&w| side(&PAIRS[w])).collect::<Vec<_>>().join(" \t")
+        };
+        let (a, b) = (text(|pair| pair.0), text(|pair| pair.1));
+        let keep = KeepList::default();
+        let tokenize = |text: &str| TINY.tokenizer.tokenize(text, &keep).unwrap();
+        let (ta, tb) = (tokenize(&a), tokenize(&b));
+        prop_assume!(ta.as_slice().len() == tb.as_slice().len());
+        for (x, y) in ta.as_slice().iter().zip(tb.as_slice()) {
+            prop_assert!(x.kept == y.kept && x.piece == y.piece);
+        }
+        let outcomes =
+            mechanism(&TINY, Context::Released, Candidates::Typed).perturb(&ta, &mut seeded(seed));
+        let outcomes = outcomes.unwrap();
+        let vocab = TINY.model.vocab();
+        let (ra, rb) = (assemble(&a, &ta, &outcomes, vocab), assemble(&b, &tb, &outcomes, vocab));
+        prop_assert!(ra.text == rb.text);
     }
 }
 
@@ -213,9 +228,7 @@ fn releases_can_be_read_back() {
 #[test]
 fn listed_phrases_are_kept() {
     let mut keep = KeepList::default();
-    BIG.tokenizer
-        .keep("東京\nNew York\n\nzürich", &mut keep)
-        .unwrap();
+    BIG.tokenizer.keep("東京\nNew York\n\nzürich", &mut keep).unwrap();
     let text = "new york, 東京 and Zürich or York";
     let tokens = BIG.tokenizer.tokenize(text, &keep).unwrap();
     let sensitive: Vec<&str> = tokens

@@ -31,9 +31,7 @@ struct Masked {
 }
 
 fn folder(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../fixtures")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(name)
 }
 
 fn device(name: &str) -> Device {
@@ -47,10 +45,7 @@ fn golden(name: &str) -> Golden {
 
 /// The ids between [CLS] and [SEP].
 fn content(text: &Example) -> Vec<TokenId> {
-    text.input_ids[1..text.input_ids.len() - 1]
-        .iter()
-        .map(|&id| TokenId(id))
-        .collect()
+    text.input_ids[1..text.input_ids.len() - 1].iter().map(|&id| TokenId(id)).collect()
 }
 
 #[test]
@@ -75,10 +70,7 @@ fn tokens_agree_with_transformers() {
     for name in MODELS {
         let device = device(name);
         for text in golden(name).texts {
-            let tokens = device
-                .tokenizer
-                .tokenize(&text.text, &KeepList::default())
-                .unwrap();
+            let tokens = device.tokenizer.tokenize(&text.text, &KeepList::default()).unwrap();
             let ids: Vec<TokenId> = tokens.as_slice().iter().map(|token| token.id).collect();
             assert!(ids == content(&text), "{name}");
         }
@@ -93,10 +85,7 @@ fn a_row_is_blind_to_its_own_token() {
         for i in 0..ids.len() {
             let mut other = ids.clone();
             other[i] = TokenId(7 + (other[i].0 + 1) % 100);
-            assert!(
-                logits(&device, &ids, &[i]) == logits(&device, &other, &[i]),
-                "bits differ"
-            );
+            assert!(logits(&device, &ids, &[i]) == logits(&device, &other, &[i]), "bits differ");
         }
     }
 }
@@ -118,7 +107,5 @@ fn a_batch_gives_what_single_rows_give() {
 
 fn logits(device: &Device, ids: &[TokenId], positions: &[usize]) -> Vec<Vec<f32>> {
     let logits = device.model.logits(ids, positions).unwrap();
-    (0..positions.len())
-        .map(|i| logits.row(i).to_vec())
-        .collect()
+    (0..positions.len()).map(|i| logits.row(i).to_vec()).collect()
 }

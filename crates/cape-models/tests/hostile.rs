@@ -129,10 +129,7 @@ fn names() -> Vec<String> {
 fn logits(device: &Device) -> Vec<Vec<f32>> {
     let mut rows = Vec::new();
     for text in TEXTS {
-        let tokens = device
-            .tokenizer
-            .tokenize(text, &KeepList::default())
-            .unwrap();
+        let tokens = device.tokenizer.tokenize(text, &KeepList::default()).unwrap();
         let ids: Vec<TokenId> = tokens.as_slice().iter().map(|token| token.id).collect();
         for i in tokens.sensitive() {
             rows.push(device.model.logits(&ids, &[i]).unwrap().row(0).to_vec());
@@ -209,10 +206,7 @@ fn a_header_that_lies_about_its_tensors_is_refused() {
     ];
     for header in headers {
         let length = (header.len() as u64).to_le_bytes();
-        folder.write(
-            WEIGHTS,
-            [&length[..], header.as_bytes(), &[0; 8][..]].concat(),
-        );
+        folder.write(WEIGHTS, [&length[..], header.as_bytes(), &[0; 8][..]].concat());
         let error = folder.refusal();
         assert!(matches!(error, Error::Weights(_)), "{header}: {error}");
     }
@@ -248,11 +242,7 @@ fn every_wrong_shape_is_named_with_both_shapes() {
             tensor.shape.insert(0, 1);
         });
         match folder.refusal() {
-            Error::Shape {
-                name,
-                found,
-                wanted,
-            } => {
+            Error::Shape { name, found, wanted } => {
                 assert_eq!(name, wanted_name);
                 assert_eq!(found, [&[1], &before[..]].concat());
                 assert_eq!(wanted, before);
@@ -302,14 +292,12 @@ fn every_value_that_is_not_finite_is_named() {
 }
 
 #[test]
-fn finite_weights_whose_sums_overflow_are_refused_at_the_draw() {
-    // loading cannot see it; the mathematics must, for NaN has no rank
+fn finite_weights_whose_sums_overflow_make_the_worst_utility() {
+    // loading cannot see it; to refuse at the draw would tell something of the prompt
     let folder = Folder::new();
     folder.tensors(|tensors| {
-        let bytes = &mut tensors
-            .get_mut("cls.predictions.transform.LayerNorm.weight")
-            .unwrap()
-            .bytes;
+        let bytes =
+            &mut tensors.get_mut("cls.predictions.transform.LayerNorm.weight").unwrap().bytes;
         for chunk in bytes.chunks_exact_mut(4) {
             chunk.copy_from_slice(&f32::MAX.to_le_bytes());
         }
@@ -325,7 +313,9 @@ fn finite_weights_whose_sums_overflow_are_refused_at_the_draw() {
         device.model.calibration(),
         cape::utility::Lambdas::default(),
     );
-    assert!(matches!(utilities, Err(cape::Error::NotFinite)));
+    for (utility, logit) in utilities.iter().zip(row.row(0)) {
+        assert!(utility.is_finite() && (logit.is_finite() || *utility == 0.0));
+    }
 }
 
 #[test]
@@ -340,10 +330,7 @@ fn a_bent_byte_in_the_header_never_panics() {
         folder.write(WEIGHTS, &bytes);
         refused += usize::from(folder.load().is_err());
     }
-    assert!(
-        refused > header / 4,
-        "most of them break something: {refused}"
-    );
+    assert!(refused > header / 4, "most of them break something: {refused}");
 }
 
 // ---- the compact form: I8 with a scale per row ----
@@ -412,13 +399,7 @@ fn a_config_that_is_not_json_of_the_right_kind_is_refused() {
         let error = folder.refusal();
         assert!(matches!(error, Error::Json { file: CONFIG, .. }), "{error}");
     }
-    for size in [
-        json!(-1),
-        json!(1.5),
-        json!("32"),
-        json!(null),
-        json!(1e300),
-    ] {
+    for size in [json!(-1), json!(1.5), json!("32"), json!(null), json!(1e300)] {
         folder.write(CONFIG, &good);
         folder.config("hidden_size", size);
         assert!(matches!(folder.refusal(), Error::Json { file: CONFIG, .. }));
@@ -431,24 +412,12 @@ fn an_unsupported_config_is_refused_and_says_which_value() {
         ("model_type", json!("roberta"), "roberta"),
         ("hidden_act", json!("relu"), "relu"),
         ("hidden_act", json!("gelu_new"), "gelu_new"),
-        (
-            "position_embedding_type",
-            json!("relative_key"),
-            "relative_key",
-        ),
+        ("position_embedding_type", json!("relative_key"), "relative_key"),
         ("num_attention_heads", json!(5), "num_attention_heads"),
         ("num_attention_heads", json!(0), "num_attention_heads"),
-        (
-            "num_attention_heads",
-            json!(1_u64 << 40),
-            "num_attention_heads",
-        ),
+        ("num_attention_heads", json!(1_u64 << 40), "num_attention_heads"),
         ("hidden_size", json!(0), "hidden_size"),
-        (
-            "max_position_embeddings",
-            json!(2),
-            "max_position_embeddings",
-        ),
+        ("max_position_embeddings", json!(2), "max_position_embeddings"),
         ("type_vocab_size", json!(0), "type_vocab_size"),
     ];
     for (key, value, named) in cases {
@@ -464,12 +433,9 @@ fn an_unsupported_config_is_refused_and_says_which_value() {
 #[test]
 fn absurd_sizes_are_compared_and_never_allocated() {
     for size in [1_u64 << 40, 1 << 62, u64::MAX - 31] {
-        for key in [
-            "hidden_size",
-            "intermediate_size",
-            "max_position_embeddings",
-            "type_vocab_size",
-        ] {
+        for key in
+            ["hidden_size", "intermediate_size", "max_position_embeddings", "type_vocab_size"]
+        {
             let folder = Folder::new();
             folder.config(key, json!(size));
             let error = folder.refusal();
@@ -523,20 +489,11 @@ fn a_tokenizer_that_is_not_word_piece_is_refused() {
 fn a_broken_tokenizer_is_refused() {
     let refuse = |folder: &Folder, why: &str| {
         let error = folder.refusal();
-        assert!(
-            matches!(error, Error::Cape(cape::Error::Tokenizer(_))),
-            "{why}: {error}"
-        );
+        assert!(matches!(error, Error::Cape(cape::Error::Tokenizer(_))), "{why}: {error}");
     };
     let folder = Folder::new();
     let good = folder.read(TOKENIZER);
-    for bytes in [
-        &b""[..],
-        b"not json",
-        b"{}",
-        b"\xff",
-        &good[..good.len() / 2],
-    ] {
+    for bytes in [&b""[..], b"not json", b"{}", b"\xff", &good[..good.len() / 2]] {
         folder.write(TOKENIZER, bytes);
         refuse(&folder, "not a tokenizer");
     }
@@ -595,7 +552,6 @@ fn exercise(folder: &Folder) {
 }
 
 #[test]
-#[ignore = "fails: the tokenizers crate panics where the JSON breaks off inside `decoder`"]
 fn a_tokenizer_with_a_bent_byte_never_panics() {
     let folder = Folder::new();
     let good = folder.read(TOKENIZER);
@@ -611,14 +567,7 @@ fn a_tokenizer_with_a_bent_byte_never_panics() {
 fn a_tokenizer_with_strange_values_never_panics() {
     let folder = Folder::new();
     let good: Value = serde_json::from_slice(&folder.read(TOKENIZER)).unwrap();
-    let strange = [
-        json!(null),
-        json!(-1),
-        json!(u32::MAX),
-        json!("zz"),
-        json!([]),
-        json!({}),
-    ];
+    let strange = [json!(null), json!(-1), json!(u32::MAX), json!("zz"), json!([]), json!({})];
     let mut paths = Vec::new();
     pointers(&good, String::new(), &mut paths);
     for path in &paths {
@@ -635,11 +584,7 @@ fn a_tokenizer_with_strange_values_never_panics() {
 fn pointers(value: &Value, at: String, out: &mut Vec<String>) {
     let children: Vec<(String, &Value)> = match value {
         Value::Object(map) => {
-            let few = if at.ends_with("/vocab") {
-                3
-            } else {
-                usize::MAX
-            };
+            let few = if at.ends_with("/vocab") { 3 } else { usize::MAX };
             let plain = |key: &str| !key.contains(['/', '~']);
             let entries = map.iter().filter(|(key, _)| plain(key)).take(few);
             entries.map(|(key, child)| (key.clone(), child)).collect()
@@ -662,10 +607,7 @@ fn a_missing_file_is_named() {
         let path = folder.path().join(name);
         std::fs::remove_file(&path).unwrap();
         match folder.refusal() {
-            Error::Io {
-                path: found,
-                source,
-            } => {
+            Error::Io { path: found, source } => {
                 assert_eq!(found, path);
                 assert_eq!(source.kind(), std::io::ErrorKind::NotFound);
             }
@@ -723,10 +665,7 @@ fn a_cape_json_with_anything_unknown_is_refused() {
     for bad in cases {
         folder.write(CAPE, bad);
         let error = folder.refusal();
-        assert!(
-            matches!(error, Error::Json { file: CAPE, .. }),
-            "{bad}: {error}"
-        );
+        assert!(matches!(error, Error::Json { file: CAPE, .. }), "{bad}: {error}");
     }
 }
 
@@ -734,10 +673,7 @@ fn a_cape_json_with_anything_unknown_is_refused() {
 fn any_window_is_brought_within_what_the_model_can_see() {
     for (window, seen) in [(0, 1), (1, 1), (8, 8), (30, 30), (31, 30), (u64::MAX, 30)] {
         let folder = Folder::new();
-        folder.write(
-            CAPE,
-            json!({"lo": -5, "hi": 5, "window": window}).to_string(),
-        );
+        folder.write(CAPE, json!({"lo": -5, "hi": 5, "window": window}).to_string());
         assert_eq!(folder.load().unwrap().model.window(), seen);
     }
 }
@@ -759,10 +695,7 @@ fn size(dir: &Path) -> u64 {
 fn packing_keeps_the_logits_as_close_as_its_precision() {
     let original = logits(&Folder::new().load().unwrap());
     let spread = original.iter().flatten().fold(0_f32, |m, x| m.max(x.abs()));
-    assert!(
-        spread > 4.0,
-        "the tolerances below are small beside {spread}"
-    );
+    assert!(spread > 4.0, "the tolerances below are small beside {spread}");
 
     let (f32_dir, f32) = packed(Precision::F32);
     assert!(logits(&f32) == original, "nothing is lost, not a bit");
@@ -787,10 +720,7 @@ fn int8_is_within_half_a_step_of_every_weight() {
     let floats = |tensor: &Tensor| -> Vec<f32> {
         assert_eq!(tensor.dtype, Dtype::F32);
         let chunks = tensor.bytes.as_chunks().0;
-        chunks
-            .iter()
-            .map(|&chunk| f32::from_le_bytes(chunk))
-            .collect()
+        chunks.iter().map(|&chunk| f32::from_le_bytes(chunk)).collect()
     };
     for (name, tensor) in &original {
         let (values, kept) = (floats(tensor), &stored[name]);
@@ -802,10 +732,8 @@ fn int8_is_within_half_a_step_of_every_weight() {
         };
         assert_eq!(kept.dtype, Dtype::I8);
         let scales = floats(&stored[&format!("{name}.scale")]);
-        for (row, (values, bytes)) in values
-            .chunks(columns)
-            .zip(kept.bytes.chunks(columns))
-            .enumerate()
+        for (row, (values, bytes)) in
+            values.chunks(columns).zip(kept.bytes.chunks(columns)).enumerate()
         {
             for (value, byte) in values.iter().zip(bytes) {
                 let back = f32::from(byte.cast_signed()) * scales[row];
@@ -820,12 +748,7 @@ fn int8_is_within_half_a_step_of_every_weight() {
 fn packing_twice_adds_no_further_loss() {
     let (dir, once) = packed(Precision::Int8);
     let again = tempfile::tempdir().unwrap();
-    pack(
-        &Files::read(dir.path()).unwrap(),
-        Precision::Int8,
-        again.path(),
-    )
-    .unwrap();
+    pack(&Files::read(dir.path()).unwrap(), Precision::Int8, again.path()).unwrap();
     let twice = Files::read(again.path()).unwrap().load().unwrap();
     assert!(apart(&logits(&once), &logits(&twice)).0 < 1e-4);
 }
@@ -836,21 +759,12 @@ fn packing_takes_the_other_files_along_and_leaves_position_numbers() {
     folder.write(CAPE, r#"{"lo": -6.5, "hi": 7.25, "window": 12}"#);
     folder.tensors(|tensors| {
         // what some checkpoints carry beside their weights
-        let ids = Tensor {
-            dtype: Dtype::I64,
-            shape: vec![1, 32],
-            bytes: vec![0; 32 * 8],
-        };
+        let ids = Tensor { dtype: Dtype::I64, shape: vec![1, 32], bytes: vec![0; 32 * 8] };
         tensors.insert("bert.embeddings.position_ids".into(), ids);
     });
     let to = tempfile::tempdir().unwrap();
     let deeper = to.path().join("a/b");
-    pack(
-        &Files::read(folder.path()).unwrap(),
-        Precision::Int8,
-        &deeper,
-    )
-    .unwrap();
+    pack(&Files::read(folder.path()).unwrap(), Precision::Int8, &deeper).unwrap();
     for name in [CONFIG, TOKENIZER, CAPE] {
         assert!(std::fs::read(deeper.join(name)).unwrap() == folder.read(name));
     }
@@ -897,10 +811,7 @@ fn calibration_is_the_range_of_the_logits_at_sensitive_positions() {
     });
     assert_eq!(calls.into_inner(), TEXTS.len(), "told after every text");
     let (mut lo, mut hi) = (f32::INFINITY, f32::NEG_INFINITY);
-    let candidates = device
-        .model
-        .vocab()
-        .candidates(cape::text::Piece::Start, Candidates::All);
+    let candidates = device.model.vocab().candidates(cape::text::Piece::Start, Candidates::All);
     for row in logits(&device) {
         for id in candidates {
             lo = lo.min(row[id.index()]);
@@ -908,10 +819,7 @@ fn calibration_is_the_range_of_the_logits_at_sensitive_positions() {
         }
     }
     let found = found.unwrap();
-    assert_eq!(
-        (found.lo.to_bits(), found.hi.to_bits()),
-        (lo.to_bits(), hi.to_bits())
-    );
+    assert_eq!((found.lo.to_bits(), found.hi.to_bits()), (lo.to_bits(), hi.to_bits()));
 }
 
 #[test]
@@ -934,10 +842,7 @@ fn there_must_be_something_to_calibrate_on() {
         assert!(matches!(error, Error::NothingToCalibrate), "{error}");
     }
     let error = calibrate(&device, &["good\u{7}"], &|| {}).unwrap_err();
-    assert!(matches!(
-        error,
-        Error::Cape(cape::Error::ControlCharacter { code: 7, offset: 4 })
-    ));
+    assert!(matches!(error, Error::Cape(cape::Error::ControlCharacter { code: 7, offset: 4 })));
 }
 
 #[test]
@@ -963,10 +868,7 @@ fn saving_a_calibration_keeps_the_window() {
     let written: Value = serde_json::from_slice(&folder.read(CAPE)).unwrap();
     assert_eq!(written, json!({"lo": -3.5, "hi": 4.25, "window": 9}));
     let device = folder.load().unwrap();
-    assert_eq!(
-        (device.model.calibration(), device.model.window()),
-        (found, 9)
-    );
+    assert_eq!((device.model.calibration(), device.model.window()), (found, 9));
 }
 
 #[test]
@@ -980,7 +882,6 @@ fn saving_beside_no_model_is_refused() {
 // ---- sizes of nothing ----
 
 #[test]
-#[ignore = "fails: it loads, and gives the logits of [CLS]"]
 fn a_model_without_layers_is_refused() {
     // with no layer to pick the masked row, every row would go to the head, and the first of them
     // is that of [CLS]
@@ -990,7 +891,6 @@ fn a_model_without_layers_is_refused() {
 }
 
 #[test]
-#[ignore = "fails: packing a matrix without rows panics"]
 fn a_model_without_a_middle_is_refused() {
     let folder = Folder::new();
     folder.config("intermediate_size", json!(0));
@@ -1009,7 +909,6 @@ fn a_model_without_a_middle_is_refused() {
 }
 
 #[test]
-#[ignore = "fails: chunks of zero columns panic"]
 fn packing_an_empty_matrix_of_bytes_does_not_panic() {
     let folder = Folder::new();
     folder.tensors(|tensors| {
@@ -1023,9 +922,5 @@ fn packing_an_empty_matrix_of_bytes_does_not_panic() {
     });
     let to = tempfile::tempdir().unwrap();
     // taken along or refused, as long as it says so
-    let _ = pack(
-        &Files::read(folder.path()).unwrap(),
-        Precision::Int8,
-        to.path(),
-    );
+    let _ = pack(&Files::read(folder.path()).unwrap(), Precision::Int8, to.path());
 }

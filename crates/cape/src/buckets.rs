@@ -7,7 +7,7 @@
 use rand::CryptoRng;
 
 use crate::privacy::{Epsilon, round_up};
-use crate::sample::below;
+use crate::sample::{below, check_candidates};
 use crate::{Error, Result};
 
 /// The weight of the best bucket as a whole, before it is shared among its members.
@@ -16,8 +16,8 @@ const TOP: f64 = (1_u64 << 54) as f64;
 pub const MOST_BUCKETS: usize = 1000;
 /// How much the integers may differ from the exponentials: beyond this the draw is refused.
 const MOST_ROUNDING: f64 = 1.0 / 1024.0;
-/// What floating-point arithmetic may add to a bucket's exponent or position: far above its unit
-/// of rounding, far below anything that shows.
+/// What floating-point arithmetic may add to a bucket's score: more than 8·n·2^−53 for the most
+/// candidates (see the document), far below anything that shows.
 const FLOAT_SLACK: f64 = 1e-9;
 
 /// The equal-width rule: how many intervals, and the ε of the exponential mechanism over them.
@@ -47,11 +47,7 @@ impl EqualWidth {
             Ok(Self { count, epsilon })
         } else {
             let value = count as f64;
-            Err(Error::Setting {
-                name: "bucket-count",
-                range: "from 2 to 1000",
-                value,
-            })
+            Err(Error::Setting { name: "bucket-count", range: "from 2 to 1000", value })
         }
     }
 
@@ -64,9 +60,8 @@ impl EqualWidth {
     /// Buckets, means and integer weights of one row of utilities.
     pub fn apply(&self, utilities: &[f32]) -> Result<Bucketed> {
         self.rounding(utilities.len())?;
-        let (min, max) = utilities
-            .iter()
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), &u| {
+        let (min, max) =
+            utilities.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), &u| {
                 (lo.min(f64::from(u)), hi.max(f64::from(u)))
             });
         let range = max - min;
@@ -100,29 +95,18 @@ impl EqualWidth {
         let mut total = 0;
         for b in filled() {
             // 0 for the lowest bucket, 1 for the highest; a single bucket is the highest
-            let score = if spread > 0.0 {
-                ((mean(b) - lowest) / spread).clamp(0.0, 1.0)
-            } else {
-                1.0
-            };
+            let score =
+                if spread > 0.0 { ((mean(b) - lowest) / spread).clamp(0.0, 1.0) } else { 1.0 };
             let share = TOP * (self.half() * (score - 1.0)).exp() / sizes[b] as f64;
             weights[b] = share as u64;
             total += weights[b] * sizes[b];
         }
-        Ok(Bucketed {
-            bucket,
-            sizes,
-            weights,
-            total,
-        })
+        Ok(Bucketed { bucket, sizes, weights, total })
     }
 
     /// An upper bound of the loss of one draw among `n` candidates, for any two rows of utilities
     /// whatsoever: the theorem of the document, plus what rounding to integers can add.
     pub fn bound(&self, n: usize) -> Result<f64> {
-        if n < 2 {
-            return Err(Error::Candidates(n));
-        }
         let rounding = self.rounding(n)?;
         let (half, slots) = (self.half(), self.count as f64);
         // ln of the largest (n − N + 1)·(1 + S_N) over N, everything scaled by e^−ε/2 to stay finite:
@@ -141,6 +125,12 @@ impl EqualWidth {
         Ok(round_up(worst + best + slack))
     }
 
+    /// The largest probability that any draw can give to one candidate: a/(1 + a).
+    #[must_use]
+    pub fn most_kept(&self) -> f64 {
+        1.0 / (1.0 + (-self.half()).exp())
+    }
+
     fn half(&self) -> f64 {
         self.epsilon.get() / 2.0
     }
@@ -148,16 +138,13 @@ impl EqualWidth {
     /// How much smaller than its exponential a bucket's integer weight can be, as a fraction: each
     /// of up to n members loses less than 1, and the smallest bucket weighs `TOP·e^(−ε/2)`.
     fn rounding(&self, n: usize) -> Result<f64> {
+        check_candidates(n)?;
         let rounding = n as f64 / TOP * self.half().exp();
         if rounding <= MOST_ROUNDING {
             return Ok(rounding);
         }
         let largest = 2.0 * (MOST_ROUNDING * TOP / n as f64).ln();
-        Err(Error::Underflow {
-            epsilon: self.epsilon.get(),
-            candidates: n,
-            largest,
-        })
+        Err(Error::Underflow { epsilon: self.epsilon.get(), candidates: n, largest })
     }
 }
 
@@ -191,11 +178,8 @@ impl Bucketed {
         for (b, (&size, &weight)) in self.sizes.iter().zip(&self.weights).enumerate() {
             if rest < size * weight {
                 let member = (rest / weight) as usize;
-                let mut members = self
-                    .bucket
-                    .iter()
-                    .enumerate()
-                    .filter(|&(_, &at)| at as usize == b);
+                let mut members =
+                    self.bucket.iter().enumerate().filter(|&(_, &at)| at as usize == b);
                 if let Some((candidate, _)) = members.nth(member) {
                     return candidate;
                 }
@@ -211,6 +195,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::rng::script::Script;
     use crate::rng::seeded;
 
     fn rule(count: usize, epsilon: f64) -> EqualWidth {
@@ -274,10 +259,7 @@ mod tests {
             }
             let bound = rule.bound(n).unwrap();
             assert!(worst <= bound, "{worst} > {bound} at {epsilon}");
-            assert!(
-                worst > bound - 0.45,
-                "{worst} far below {bound} at {epsilon}"
-            );
+            assert!(worst > bound - 0.45, "{worst} far below {bound} at {epsilon}");
         }
     }
 
@@ -295,15 +277,8 @@ mod tests {
             })
             .collect();
         // … and at the bottom among ten, below eleven that have a bucket each
-        let second: Vec<f32> = (0..21)
-            .map(|i| {
-                if i < 10 {
-                    0.0
-                } else {
-                    0.5 + 0.05 * (i - 10) as f32
-                }
-            })
-            .collect();
+        let second: Vec<f32> =
+            (0..21).map(|i| if i < 10 { 0.0 } else { 0.5 + 0.05 * (i - 10) as f32 }).collect();
         let (a, b) = (rule.apply(&first).unwrap(), rule.apply(&second).unwrap());
         let filled = |p: &Bucketed| p.sizes.iter().filter(|&&s| s > 0).count();
         assert_eq!((filled(&a), filled(&b)), (3, 12));
@@ -322,12 +297,41 @@ mod tests {
         assert!(rule(50, 1.0).bound(30_522).unwrap() < 14.3);
     }
 
+    /// Every candidate owns exactly its weight of integers.
+    #[test]
+    fn each_candidate_owns_its_integers() {
+        let bucketed = rule(4, 3.0).apply(&[0.9, 0.1, 0.5, 0.12, 1.0, 0.0, 0.55]).unwrap();
+        let mut order: Vec<usize> = (0..7).collect();
+        order.sort_by_key(|&c| (bucketed.bucket[c], c));
+        let mut from = 0;
+        for c in order {
+            let to = from + bucketed.weight(c);
+            assert_eq!(bucketed.draw(&mut Script::new(&[from])), c);
+            assert_eq!(bucketed.draw(&mut Script::new(&[to - 1])), c);
+            from = to;
+        }
+        assert_eq!(from, bucketed.total);
+    }
+
+    /// The slack for rounding is needed and is enough: integers against exponentials.
+    #[test]
+    fn rounding_to_integers_stays_within_its_allowance() {
+        let n = 2000;
+        let rule = rule(50, 44.0);
+        let allowed = rule.rounding(n).unwrap();
+        assert!(allowed > 1e-5);
+        let utilities: Vec<f32> = (0..n).map(|i| if i == 0 { 1.0 } else { 0.0 }).collect();
+        let bucketed = rule.apply(&utilities).unwrap();
+        let exact = TOP * (-22.0_f64).exp();
+        let got = (bucketed.weight(1) * (n as u64 - 1)) as f64;
+        let lost = 1.0 - got / exact;
+        assert!(lost > 0.0 && lost <= allowed, "{lost} of {allowed}");
+    }
+
     #[test]
     fn draws_follow_the_weights() {
         // chi-square with 6 degrees of freedom; 55 is exceeded with probability 4.6e-10
-        let bucketed = rule(4, 3.0)
-            .apply(&[0.9, 0.1, 0.5, 0.12, 1.0, 0.0, 0.55])
-            .unwrap();
+        let bucketed = rule(4, 3.0).apply(&[0.9, 0.1, 0.5, 0.12, 1.0, 0.0, 0.55]).unwrap();
         let (mut rng, n) = (seeded(5), 200_000_u32);
         let mut counts = [0_u32; 7];
         for _ in 0..n {
@@ -352,10 +356,7 @@ mod tests {
 
     #[test]
     fn too_large_an_epsilon_is_refused() {
-        assert!(matches!(
-            rule(50, 80.0).apply(&[0.1, 0.2]),
-            Err(Error::Underflow { .. })
-        ));
+        assert!(matches!(rule(50, 80.0).apply(&[0.1, 0.2]), Err(Error::Underflow { .. })));
         assert!(rule(50, 40.0).bound(30_522).is_ok());
         assert!(EqualWidth::new(1, Epsilon::new(1.0).unwrap()).is_err());
         assert!(EqualWidth::new(1001, Epsilon::new(1.0).unwrap()).is_err());

@@ -42,10 +42,7 @@ pub(crate) fn view(
             }
         })
         .collect();
-    View {
-        ids,
-        position: i - window.start,
-    }
+    View { ids, position: i - window.start }
 }
 
 /// The part of a prompt of `n` tokens that is seen for position `i`: all of it where it fits, else

@@ -7,10 +7,7 @@ use crate::text::TokenId;
 #[must_use]
 pub fn distances(embeddings: &Embeddings, t: TokenId, candidates: &[TokenId]) -> Vec<f32> {
     let from = embeddings.row(t);
-    candidates
-        .iter()
-        .map(|&r| squared(from, embeddings.row(r)).sqrt())
-        .collect()
+    candidates.iter().map(|&r| squared(from, embeddings.row(r)).sqrt()).collect()
 }
 
 /// Σ (a − b)², in lanes of its own so that the compiler can use vector registers.
@@ -25,11 +22,7 @@ fn squared(a: &[f32], b: &[f32]) -> f32 {
             sums[lane] += d * d;
         }
     }
-    let rest: f32 = a_rest
-        .iter()
-        .zip(b_rest)
-        .map(|(x, y)| (x - y) * (x - y))
-        .sum();
+    let rest: f32 = a_rest.iter().zip(b_rest).map(|(x, y)| (x - y) * (x - y)).sum();
     sums.iter().sum::<f32>() + rest
 }
 

@@ -42,11 +42,11 @@ pub enum Error {
     /// The device model failed.
     #[error("the device model failed")]
     Model(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The device model gave a score that is not a number.
-    #[error("the device model gave a logit that is not finite")]
+    /// A utility is not a number.
+    #[error("a utility is not finite")]
     NotFinite,
     /// A position has too few or too many candidates to draw from.
-    #[error("a position has {0} candidates; it takes 2 to 1048576 to draw from")]
+    #[error("a position has {0} candidates; it takes 2 to 1048575 to draw from")]
     Candidates(usize),
     /// The operating system has no randomness to give.
     #[error("the operating system gave no randomness")]

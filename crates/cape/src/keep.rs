@@ -17,10 +17,7 @@ pub struct KeepList {
 
 impl Default for KeepList {
     fn default() -> Self {
-        Self {
-            stopwords: STOPWORDS.lines().collect(),
-            listed: HashMap::new(),
-        }
+        Self { stopwords: STOPWORDS.lines().collect(), listed: HashMap::new() }
     }
 }
 
@@ -85,9 +82,7 @@ mod tests {
         keep.add(&["New", "York"]);
         keep.add(&["new"]);
         keep.add(&[]);
-        let words = [
-            "The", "new", "york", ",", "New", "York", "times", "…", "york",
-        ];
+        let words = ["The", "new", "york", ",", "New", "York", "times", "…", "york"];
         let listed = Some(Why::Listed);
         let want = [
             Some(Why::Stopword),

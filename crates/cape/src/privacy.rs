@@ -11,11 +11,7 @@ pub struct Epsilon(f64);
 impl Epsilon {
     /// Takes a positive, finite number.
     pub fn new(value: f64) -> Result<Self> {
-        if value.is_finite() && value > 0.0 {
-            Ok(Self(value))
-        } else {
-            Err(Error::Epsilon(value))
-        }
+        if value.is_finite() && value > 0.0 { Ok(Self(value)) } else { Err(Error::Epsilon(value)) }
     }
 
     /// The number.
@@ -41,7 +37,7 @@ pub enum Notion {
 pub enum Evidence {
     /// ε was asked for, and a proof says that it holds as asked.
     Proof,
-    /// A proven upper bound, larger than the ε that was asked for.
+    /// A proven upper bound that is not the ε that was asked for.
     Bound,
     /// There is none.
     None,
@@ -83,6 +79,9 @@ pub struct Guarantee {
     /// What holds for one draw: the log-ratio of the probabilities of any output, for any two
     /// true tokens and any two contexts, is at most this.
     pub bound: f64,
+    /// The largest probability with which a draw falls on the true token, whatever the prompt: as
+    /// public as the settings.
+    pub most_kept: f64,
     /// The notion under which the bound holds.
     pub notion: Notion,
     /// The evidence for it.
@@ -111,22 +110,14 @@ impl Guarantee {
     /// The same mechanism driven by a seed that others may know: nothing is promised.
     #[must_use]
     pub fn void(self) -> Self {
-        Self {
-            notion: Notion::None,
-            evidence: Evidence::None,
-            ..self
-        }
+        Self { notion: Notion::None, evidence: Evidence::None, ..self }
     }
 }
 
 /// Rounds a loss up to six decimals, for stating it: never below the true value.
 pub(crate) fn round_up(loss: f64) -> f64 {
     let stated = (loss * 1e6).ceil() / 1e6;
-    if stated >= loss {
-        stated
-    } else {
-        loss.next_up()
-    }
+    if stated >= loss { stated } else { loss.next_up() }
 }
 
 #[cfg(test)]
@@ -146,6 +137,7 @@ mod tests {
         let guarantee = Guarantee {
             nominal: Epsilon::new(2.0).unwrap(),
             bound: 2.0,
+            most_kept: 0.5,
             notion: Notion::Ldp,
             evidence: Evidence::Proof,
             reach: Reach::OwnDraw,
@@ -153,10 +145,7 @@ mod tests {
         assert_eq!(guarantee.one_token(5), 2.0);
         assert_eq!(guarantee.prompt(5), 10.0);
         assert_eq!(guarantee.one_token(0), 0.0);
-        let raw = Guarantee {
-            reach: Reach::EveryDraw,
-            ..guarantee
-        };
+        let raw = Guarantee { reach: Reach::EveryDraw, ..guarantee };
         assert_eq!(raw.one_token(5), 10.0);
     }
 

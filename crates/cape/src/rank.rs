@@ -7,15 +7,13 @@
 use rand::CryptoRng;
 
 use crate::privacy::Epsilon;
-use crate::sample::below;
+use crate::sample::{below, check_candidates};
 use crate::{Error, Result};
 
-/// The weight of rank 1. A total over 2^20 candidates still fits in 64 bits.
+/// The weight of rank 1. The total over the most candidates still fits in 64 bits.
 const TOP: f64 = (1_u64 << 44) as f64;
 /// What lifts the floor above `TOP·e^−ε` whatever the rounding of `exp` (below 2^−50).
 const FLOOR_MARGIN: f64 = 1.0 + 1.0 / (1_u64 << 40) as f64;
-/// The largest number of candidates.
-const MOST: usize = 1 << 20;
 
 /// Integer weights of the ranks 1..n, non-increasing.
 #[derive(Clone, Debug)]
@@ -30,14 +28,12 @@ impl RankTable {
     /// The table for `n` candidates. `alpha` is the power law's exponent; without it, ε / ln n: the
     /// law that reaches its floor at the last rank.
     pub fn new(n: usize, epsilon: Epsilon, alpha: Option<f64>) -> Result<Self> {
-        if !(2..=MOST).contains(&n) {
-            return Err(Error::Candidates(n));
-        }
+        check_candidates(n)?;
         let alpha = alpha.unwrap_or(epsilon.get() / (n as f64).ln());
         if !(alpha.is_finite() && alpha >= 0.0) {
             return Err(Error::Setting {
                 name: "alpha",
-                range: "zero or positive",
+                range: "zero or positive, and finite",
                 value: alpha,
             });
         }
@@ -54,11 +50,7 @@ impl RankTable {
             cumulative.push(total);
         }
         let epsilon = log_ratio_up(cumulative[1], last);
-        Ok(Self {
-            cumulative,
-            alpha,
-            epsilon,
-        })
+        Ok(Self { cumulative, alpha, epsilon })
     }
 
     /// How many ranks there are.
@@ -142,9 +134,7 @@ pub(crate) fn ranking(utilities: &[f32]) -> Vec<u32> {
 
 /// The order: larger utility first, then smaller index. Total on finite floats.
 fn better(utilities: &[f32], a: u32, b: u32) -> std::cmp::Ordering {
-    utilities[b as usize]
-        .total_cmp(&utilities[a as usize])
-        .then(a.cmp(&b))
+    utilities[b as usize].total_cmp(&utilities[a as usize]).then(a.cmp(&b))
 }
 
 #[cfg(test)]
@@ -152,6 +142,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::rng::script::Script;
     use crate::rng::seeded;
 
     fn table(n: usize, epsilon: f64, alpha: Option<f64>) -> RankTable {
@@ -189,10 +180,7 @@ mod tests {
         for rank in [1, 2, 10, 100, 403, 404, 1000, 30_000] {
             let law = (rank as f64).powi(-2).max((-12.0_f64).exp());
             let got = table.weight(rank) as f64 / top;
-            assert!(
-                (got / law - 1.0).abs() < 1e-6,
-                "rank {rank}: {got} for {law}"
-            );
+            assert!((got / law - 1.0).abs() < 1e-6, "rank {rank}: {got} for {law}");
         }
     }
 
@@ -201,6 +189,31 @@ mod tests {
         let table = table(24_000, 12.0, None);
         assert!((table.alpha() - 12.0 / 24_000_f64.ln()).abs() < 1e-12);
         assert!(table.epsilon() > 12.0 - 1e-6 && table.epsilon() <= 12.0);
+    }
+
+    /// Every rank owns exactly its weight of integers: the first and the last of each are its own.
+    #[test]
+    fn each_rank_owns_its_integers() {
+        for (epsilon, alpha) in [(3.0, Some(1.0)), (40.0, None), (1e-13, None), (5.0, Some(0.0))] {
+            let table = table(12, epsilon, alpha);
+            let mut from = 0;
+            for rank in 1..=12 {
+                let to = from + table.weight(rank);
+                assert!(to > from);
+                assert_eq!(table.draw(&mut Script::new(&[from])), rank);
+                assert_eq!(table.draw(&mut Script::new(&[to - 1])), rank);
+                from = to;
+            }
+            assert_eq!(from, table.total());
+        }
+    }
+
+    #[test]
+    fn the_largest_table_does_not_overflow() {
+        use crate::sample::MOST_CANDIDATES;
+        let most = table(MOST_CANDIDATES, 1e-13, Some(0.0));
+        assert_eq!(most.total(), MOST_CANDIDATES as u64 * (1 << 44));
+        assert!(RankTable::new(MOST_CANDIDATES + 1, Epsilon::new(1.0).unwrap(), None).is_err());
     }
 
     #[test]

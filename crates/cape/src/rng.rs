@@ -25,6 +25,36 @@ pub fn seeded(seed: u64) -> impl CryptoRng + use<> {
     ChaCha20Rng::seed_from_u64(seed)
 }
 
+/// A generator that gives the numbers it is told, for tests of what a draw does with each.
+#[cfg(test)]
+pub(crate) mod script {
+    use rand::{TryCryptoRng, TryRng};
+
+    pub(crate) struct Script(Vec<u64>);
+
+    impl Script {
+        pub(crate) fn new(numbers: &[u64]) -> Self {
+            Self(numbers.iter().rev().copied().collect())
+        }
+    }
+
+    impl TryRng for Script {
+        type Error = std::convert::Infallible;
+
+        fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+            unreachable!("draws take 64 bits")
+        }
+        fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+            Ok(self.0.pop().expect("more numbers than the script has"))
+        }
+        fn try_fill_bytes(&mut self, _: &mut [u8]) -> Result<(), Self::Error> {
+            unreachable!("draws take 64 bits")
+        }
+    }
+
+    impl TryCryptoRng for Script {}
+}
+
 #[cfg(test)]
 mod tests {
     use rand::Rng;

@@ -33,11 +33,7 @@ pub fn sanitize(
 /// If there is not one outcome per token.
 #[must_use]
 pub fn assemble(text: &str, tokens: &Tokens, outcomes: &[Outcome], vocab: &Vocab) -> Release {
-    assert_eq!(
-        tokens.as_slice().len(),
-        outcomes.len(),
-        "one outcome per token"
-    );
+    assert_eq!(tokens.as_slice().len(), outcomes.len(), "one outcome per token");
     let mut out = String::with_capacity(text.len() + 16);
     let mut released_tokens = Vec::with_capacity(outcomes.len());
     let (mut at, mut after_draw) = (0, false);
@@ -45,19 +41,13 @@ pub fn assemble(text: &str, tokens: &Tokens, outcomes: &[Outcome], vocab: &Vocab
         out.push_str(&text[at..token.start]);
         let (released, drawn, begins) = match outcome {
             Outcome::Kept(_) => (&text[token.start..token.end], false, token.piece),
-            Outcome::Drawn { id, .. } => (
-                vocab.surface(id),
-                true,
-                vocab.piece(id).unwrap_or(Piece::Start),
-            ),
+            Outcome::Drawn { id, .. } => {
+                (vocab.surface(id), true, vocab.piece(id).unwrap_or(Piece::Start))
+            }
         };
         let touches = at == token.start && begins == Piece::Start && (drawn || after_draw);
         let (before, after) = (out.chars().next_back(), released.chars().next());
-        if touches
-            && [before, after]
-                .iter()
-                .all(|c| c.is_some_and(char::is_alphanumeric))
-        {
+        if touches && [before, after].iter().all(|c| c.is_some_and(char::is_alphanumeric)) {
             out.push(' ');
         }
         out.push_str(released);
@@ -70,10 +60,7 @@ pub fn assemble(text: &str, tokens: &Tokens, outcomes: &[Outcome], vocab: &Vocab
         (at, after_draw) = (token.end, drawn);
     }
     out.push_str(&text[at..]);
-    Release {
-        text: out,
-        tokens: released_tokens,
-    }
+    Release { text: out, tokens: released_tokens }
 }
 
 /// Reads off a released text what was drawn at each sensitive position of the prompt it came from,
@@ -89,11 +76,7 @@ pub fn recover(
     let theirs = tokenizer.tokenize(released, &KeepList::default())?;
     let words = |tokens: &'_ Tokens| -> Vec<Vec<Token>> {
         let begins = |_: &Token, next: &Token| next.piece == Piece::Continuation;
-        tokens
-            .as_slice()
-            .chunk_by(begins)
-            .map(<[Token]>::to_vec)
-            .collect()
+        tokens.as_slice().chunk_by(begins).map(<[Token]>::to_vec).collect()
     };
     let (ours, theirs) = (words(tokens), words(&theirs));
     if ours.len() != theirs.len() {
@@ -108,30 +91,19 @@ pub fn recover(
             cut(surface(), our.len(), tokenizer.vocab())
         };
         let Some(ids) = ids else { return Ok(None) };
-        drawn.extend(
-            our.iter()
-                .zip(ids)
-                .map(|(token, id)| token.kept.is_none().then_some(id)),
-        );
+        drawn.extend(our.iter().zip(ids).map(|(token, id)| token.kept.is_none().then_some(id)));
     }
     Ok(Some(drawn))
 }
 
 /// Cuts a word into exactly `pieces` entries of the vocabulary, longest first.
 fn cut(word: &str, pieces: usize, vocab: &Vocab) -> Option<Vec<TokenId>> {
-    let mut ends: Vec<usize> = word
-        .char_indices()
-        .map(|(at, c)| at + c.len_utf8())
-        .collect();
+    let mut ends: Vec<usize> = word.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
     ends.reverse();
     // from the last piece to the first: how the text from each place on can be cut into k pieces
     let mut cuts: HashMap<usize, Vec<TokenId>> = HashMap::from([(word.len(), Vec::new())]);
     for k in (0..pieces).rev() {
-        let piece = if k == 0 {
-            Piece::Start
-        } else {
-            Piece::Continuation
-        };
+        let piece = if k == 0 { Piece::Start } else { Piece::Continuation };
         let starts = if k == 0 { &[0][..] } else { &ends[..] };
         let mut longer = HashMap::new();
         for &start in starts {
@@ -140,10 +112,7 @@ fn cut(word: &str, pieces: usize, vocab: &Vocab) -> Option<Vec<TokenId>> {
                 Some((vocab.piece_id(&word[start..*end], piece)?, rest))
             });
             if let Some((id, rest)) = found {
-                longer.insert(
-                    start,
-                    std::iter::once(id).chain(rest.iter().copied()).collect(),
-                );
+                longer.insert(start, std::iter::once(id).chain(rest.iter().copied()).collect());
             }
         }
         cuts = longer;

@@ -75,11 +75,7 @@ impl Tokens {
 
     /// The positions of the sensitive tokens: those that are not kept.
     pub fn sensitive(&self) -> impl Iterator<Item = usize> + '_ {
-        self.0
-            .iter()
-            .enumerate()
-            .filter(|(_, token)| token.kept.is_none())
-            .map(|(i, _)| i)
+        self.0.iter().enumerate().filter(|(_, token)| token.kept.is_none()).map(|(i, _)| i)
     }
 }
 
@@ -133,7 +129,7 @@ impl Release {
     }
 
     /// The expected share of sensitive tokens that stay as they were, in this prompt's contexts;
-    /// none where nothing was drawn.
+    /// none where nothing was drawn. It depends on the true tokens: as private as they are.
     #[must_use]
     pub fn expected_kept(&self) -> Option<f64> {
         let n = self.sensitive();
@@ -175,31 +171,11 @@ mod tests {
 
     #[test]
     fn debug_shows_no_text_and_no_ids() {
-        let outcome = Outcome::Drawn {
-            id: TokenId(4242),
-            retention: 0.125,
-        };
-        let released = ReleasedToken {
-            start: 3,
-            end: 9,
-            released: "canary".into(),
-            outcome,
-        };
-        let release = Release {
-            text: "canary".into(),
-            tokens: vec![released.clone()],
-        };
-        let token = Token {
-            id: TokenId(4242),
-            start: 3,
-            end: 9,
-            piece: Piece::Start,
-            kept: None,
-        };
-        let all = format!(
-            "{outcome:?} {released:?} {release:?} {:?}",
-            Tokens(vec![token])
-        );
+        let outcome = Outcome::Drawn { id: TokenId(4242), retention: 0.125 };
+        let released = ReleasedToken { start: 3, end: 9, released: "canary".into(), outcome };
+        let release = Release { text: "canary".into(), tokens: vec![released.clone()] };
+        let token = Token { id: TokenId(4242), start: 3, end: 9, piece: Piece::Start, kept: None };
+        let all = format!("{outcome:?} {released:?} {release:?} {:?}", Tokens(vec![token]));
         for secret in ["canary", "4242", "0.125"] {
             assert!(!all.contains(secret), "{all}");
         }

@@ -22,12 +22,13 @@ impl Tokenizer {
     /// From the bytes of a `tokenizer.json`.
     pub fn from_json(json: &[u8]) -> Result<Self> {
         let bad = |why: String| Error::Tokenizer(why);
+        // the library panics on JSON that is broken in some places: look at all of it first
+        serde_json::from_slice::<serde::de::IgnoredAny>(json)
+            .map_err(|error| bad(error.to_string()))?;
         let mut inner =
             tokenizers::Tokenizer::from_bytes(json).map_err(|error| bad(error.to_string()))?;
         inner.with_padding(None);
-        inner
-            .with_truncation(None)
-            .map_err(|error| bad(error.to_string()))?;
+        inner.with_truncation(None).map_err(|error| bad(error.to_string()))?;
         // "[MASK]" typed by a user is text like any other
         inner.set_encode_special_tokens(true);
         let ModelWrapper::WordPiece(model) = inner.get_model() else {
@@ -46,11 +47,8 @@ impl Tokenizer {
             tokens[id as usize] = token;
         }
         let added = inner.get_added_tokens_decoder();
-        let special: Vec<TokenId> = added
-            .iter()
-            .filter(|(_, token)| token.special)
-            .map(|(&id, _)| TokenId(id))
-            .collect();
+        let special: Vec<TokenId> =
+            added.iter().filter(|(_, token)| token.special).map(|(&id, _)| TokenId(id)).collect();
         let vocab = Vocab::new(&tokens, &special, &model.unk_token)
             .ok_or_else(|| bad("it has no unknown token".into()))?;
         Ok(Self { inner, vocab })
@@ -66,9 +64,8 @@ impl Tokenizer {
     pub fn keep(&self, list: &str, keep: &mut KeepList) -> Result<()> {
         for phrase in list.lines() {
             let tokens = self.spans(phrase)?;
-            let words: Vec<&str> = words(&tokens)
-                .map(|word| surface(phrase, &tokens[word]))
-                .collect();
+            let words: Vec<&str> =
+                words(&tokens).map(|word| surface(phrase, &tokens[word])).collect();
             keep.add(&words);
         }
         Ok(())
@@ -78,10 +75,8 @@ impl Tokenizer {
     pub fn tokenize(&self, text: &str, keep: &KeepList) -> Result<Tokens> {
         let mut tokens = self.spans(text)?;
         let ranges: Vec<_> = words(&tokens).collect();
-        let surfaces: Vec<&str> = ranges
-            .iter()
-            .map(|range| surface(text, &tokens[range.clone()]))
-            .collect();
+        let surfaces: Vec<&str> =
+            ranges.iter().map(|range| surface(text, &tokens[range.clone()])).collect();
         for (range, why) in ranges.iter().zip(keep.judge(&surfaces)) {
             for token in &mut tokens[range.clone()] {
                 token.kept = why;
@@ -92,14 +87,10 @@ impl Tokenizer {
 
     /// Tokens whose spans are in order, do not overlap, and cover all but white space.
     fn spans(&self, text: &str) -> Result<Vec<Token>> {
-        if let Some((offset, c)) = text
-            .char_indices()
-            .find(|(_, c)| c.is_control() && !matches!(c, '\t' | '\n' | '\r'))
+        if let Some((offset, c)) =
+            text.char_indices().find(|(_, c)| c.is_control() && !matches!(c, '\t' | '\n' | '\r'))
         {
-            return Err(Error::ControlCharacter {
-                code: c.into(),
-                offset,
-            });
+            return Err(Error::ControlCharacter { code: c.into(), offset });
         }
         let encoding = self
             .inner
@@ -111,21 +102,13 @@ impl Tokenizer {
         for (&id, &(start, end)) in encoding.get_ids().iter().zip(encoding.get_offsets()) {
             let id = TokenId(id);
             if id.index() >= self.vocab.len() {
-                return Err(Error::Tokenizer(
-                    "it gave an id outside its vocabulary".into(),
-                ));
+                return Err(Error::Tokenizer("it gave an id outside its vocabulary".into()));
             }
             // one character can make several tokens: the later ones get an empty span
             let start = text.floor_char_boundary(start).max(at);
             let end = text.ceil_char_boundary(end).max(start);
             let piece = self.vocab.piece(id).unwrap_or(Piece::Start);
-            let token = Token {
-                id,
-                start,
-                end,
-                piece,
-                kept: None,
-            };
+            let token = Token { id, start, end, piece, kept: None };
             self.cover(text, at, &mut tokens, Some(token));
             at = tokens.last().map_or(at, |token| token.end);
         }
@@ -157,25 +140,20 @@ impl Tokenizer {
 
 /// The runs between `start` and `end` that are not white space.
 fn dropped(text: &str, start: usize, end: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
-    text[start..end]
-        .split(char::is_whitespace)
-        .filter(|run| !run.is_empty())
-        .map(move |run| {
-            let from = run.as_ptr() as usize - text.as_ptr() as usize;
-            (from, from + run.len())
-        })
+    text[start..end].split(char::is_whitespace).filter(|run| !run.is_empty()).map(move |run| {
+        let from = run.as_ptr() as usize - text.as_ptr() as usize;
+        (from, from + run.len())
+    })
 }
 
 /// The tokens of each word: a beginning and its continuations.
 fn words(tokens: &[Token]) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
     let mut at = 0;
-    tokens
-        .chunk_by(|_, next| next.piece == Piece::Continuation)
-        .map(move |word| {
-            let start = at;
-            at += word.len();
-            start..at
-        })
+    tokens.chunk_by(|_, next| next.piece == Piece::Continuation).map(move |word| {
+        let start = at;
+        at += word.len();
+        start..at
+    })
 }
 
 fn surface<'a>(text: &'a str, word: &[Token]) -> &'a str {

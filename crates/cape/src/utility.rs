@@ -15,10 +15,7 @@ pub struct Calibration {
 impl Calibration {
     /// For a model that was never calibrated: wide enough for the masked and causal models seen so
     /// far, and public.
-    pub const DEFAULT: Self = Self {
-        lo: -20.0,
-        hi: 20.0,
-    };
+    pub const DEFAULT: Self = Self { lo: -20.0, hi: 20.0 };
 
     /// `lo` below `hi`, both finite.
     #[must_use]
@@ -47,11 +44,7 @@ impl Lambdas {
     pub fn new(l: f64, d: f64) -> Result<Self> {
         for (name, value) in [("lambda-l", l), ("lambda-d", d)] {
             if !(value.is_finite() && value >= 0.0) {
-                return Err(Error::Setting {
-                    name,
-                    range: "zero or positive",
-                    value,
-                });
+                return Err(Error::Setting { name, range: "zero or positive, and finite", value });
             }
         }
         Ok(Self { l, d })
@@ -60,40 +53,39 @@ impl Lambdas {
 
 /// The utility of each candidate from its context logit and its distance to the true token.
 ///
-/// The distances are min-max normalised over the row, so D = exp(−d_norm) lies in [1/e, 1].
+/// The distances are min-max normalised over the row, so D = exp(−d_norm) lies in [1/e, 1]. A logit
+/// or a distance that is not finite makes the worst utility: to refuse would tell something of the
+/// true token.
+#[must_use]
 pub fn utilities(
     logits: &[f32],
     distances: &[f32],
     calibration: Calibration,
     lambdas: Lambdas,
-) -> Result<Vec<f32>> {
-    if !logits.iter().chain(distances).all(|x| x.is_finite()) {
-        return Err(Error::NotFinite);
-    }
+) -> Vec<f32> {
     let (near, far) = distances
         .iter()
-        .fold((f32::INFINITY, f32::NEG_INFINITY), |(lo, hi), &d| {
-            (lo.min(d), hi.max(d))
-        });
-    let range = f64::from(far) - f64::from(near);
-    let scale = if range > 0.0 { lambdas.d / range } else { 0.0 };
-    let (lo, width) = (
-        f64::from(calibration.lo),
-        f64::from(calibration.hi - calibration.lo),
-    );
+        .filter(|d| d.is_finite())
+        .fold((f32::INFINITY, f32::NEG_INFINITY), |(lo, hi), &d| (lo.min(d), hi.max(d)));
+    let (near, range) = (f64::from(near), f64::from(far) - f64::from(near));
+    let (lo, width) = (f64::from(calibration.lo), f64::from(calibration.hi - calibration.lo));
     let power = |l: f64| match lambdas.l {
         0.5 => l.sqrt(),
         1.0 => l,
         lambda => l.powf(lambda),
     };
-    Ok(logits
+    logits
         .iter()
         .zip(distances)
         .map(|(&logit, &d)| {
+            if !(logit.is_finite() && d.is_finite()) {
+                return 0.0;
+            }
             let l = ((f64::from(logit) - lo) / width).clamp(0.0, 1.0);
-            (power(l) * (-(f64::from(d) - f64::from(near)) * scale).exp()) as f32
+            let d_norm = if range > 0.0 { (f64::from(d) - near) / range } else { 0.0 };
+            (power(l) * (-lambdas.d * d_norm).exp()) as f32
         })
-        .collect())
+        .collect()
 }
 
 #[cfg(test)]
@@ -104,7 +96,7 @@ mod tests {
     fn follows_the_formula() {
         let calibration = Calibration::new(-10.0, 10.0).unwrap();
         let lambdas = Lambdas::new(0.5, 2.0).unwrap();
-        let got = utilities(&[10.0, 0.0, -30.0], &[0.0, 2.0, 4.0], calibration, lambdas).unwrap();
+        let got = utilities(&[10.0, 0.0, -30.0], &[0.0, 2.0, 4.0], calibration, lambdas);
         let want = [1.0, 0.5_f64.sqrt() * (-1.0_f64).exp(), 0.0];
         for (g, w) in got.iter().zip(want) {
             assert!((f64::from(*g) - w).abs() < 1e-6);
@@ -118,24 +110,21 @@ mod tests {
             let exact = Lambdas::new(lambda, 1.0).unwrap();
             let near = Lambdas::new(lambda + 1e-12, 1.0).unwrap();
             let (logits, distances) = ([3.0, -4.0, 19.0], [1.0, 2.0, 3.0]);
-            let a = utilities(&logits, &distances, calibration, exact).unwrap();
-            let b = utilities(&logits, &distances, calibration, near).unwrap();
+            let a = utilities(&logits, &distances, calibration, exact);
+            let b = utilities(&logits, &distances, calibration, near);
             assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-6));
         }
     }
 
     #[test]
-    fn what_is_not_finite_is_refused() {
+    fn what_is_not_finite_is_worst() {
         let (c, l) = (Calibration::DEFAULT, Lambdas::default());
-        assert!(utilities(&[f32::NAN, 1.0], &[0.0, 1.0], c, l).is_err());
-        assert!(utilities(&[0.0, 1.0], &[0.0, f32::INFINITY], c, l).is_err());
+        let (inf, nan) = (f32::INFINITY, f32::NAN);
+        let got = utilities(&[nan, 1.0, inf, 1.0], &[0.0, 1.0, 2.0, inf], c, l);
+        assert!(got[0] == 0.0 && got[1] > 0.4 && got[2] == 0.0 && got[3] == 0.0);
+        assert!(utilities(&[1.0, 1.0], &[2.0, 2.0], c, l).iter().all(|u| u.is_finite()));
+        assert!(utilities(&[nan], &[inf], c, l) == [0.0]);
         assert!(Calibration::new(1.0, 1.0).is_none());
         assert!(Lambdas::new(f64::NAN, 1.0).is_err());
-        assert!(
-            utilities(&[1.0, 1.0], &[2.0, 2.0], c, l)
-                .unwrap()
-                .iter()
-                .all(|u| u.is_finite())
-        );
     }
 }

@@ -52,19 +52,14 @@ impl Vocab {
                 let drawable = !surface.is_empty()
                     && !is_unused(token)
                     && !surface.chars().any(|c| c.is_control() || c.is_whitespace());
-                Entry {
-                    surface: surface.to_owned(),
-                    piece: drawable.then_some(piece),
-                }
+                Entry { surface: surface.to_owned(), piece: drawable.then_some(piece) }
             })
             .collect();
         for id in special {
             entries.get_mut(id.index())?.piece = None;
         }
-        let ids: HashMap<String, TokenId> = (0..)
-            .zip(tokens)
-            .map(|(id, token)| (token.clone(), TokenId(id)))
-            .collect();
+        let ids: HashMap<String, TokenId> =
+            (0..).zip(tokens).map(|(id, token)| (token.clone(), TokenId(id))).collect();
         let unknown = *ids.get(unknown)?;
         let of = |wanted: &[Piece]| -> Vec<TokenId> {
             (0..)
@@ -75,22 +70,12 @@ impl Vocab {
         };
         let (starts, continuations) = (of(&[Piece::Start]), of(&[Piece::Continuation]));
         let all = of(&[Piece::Start, Piece::Continuation]);
-        Some(Self {
-            entries,
-            ids,
-            unknown,
-            starts,
-            continuations,
-            all,
-        })
+        Some(Self { entries, ids, unknown, starts, continuations, all })
     }
 
     /// How many entries there are.
     #[must_use]
-    #[expect(
-        clippy::len_without_is_empty,
-        reason = "it holds the unknown token at least"
-    )]
+    #[expect(clippy::len_without_is_empty, reason = "it holds the unknown token at least")]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
@@ -150,9 +135,7 @@ impl Vocab {
 }
 
 fn is_unused(token: &str) -> bool {
-    token
-        .strip_prefix("[unused")
-        .is_some_and(|rest| rest.ends_with(']'))
+    token.strip_prefix("[unused").is_some_and(|rest| rest.ends_with(']'))
 }
 
 #[cfg(test)]
@@ -161,26 +144,13 @@ mod tests {
 
     #[test]
     fn special_unused_and_control_entries_are_never_drawn() {
-        let tokens: Vec<String> = [
-            "[PAD]",
-            "[UNK]",
-            "[unused7]",
-            "a",
-            "##b",
-            "##",
-            "\u{7}",
-            "x y",
-            "日",
-        ]
-        .map(str::to_owned)
-        .to_vec();
+        let tokens: Vec<String> =
+            ["[PAD]", "[UNK]", "[unused7]", "a", "##b", "##", "\u{7}", "x y", "日"]
+                .map(str::to_owned)
+                .to_vec();
         let vocab = Vocab::new(&tokens, &[TokenId(0), TokenId(1)], "[UNK]").unwrap();
         let ids = |piece, which| -> Vec<u32> {
-            vocab
-                .candidates(piece, which)
-                .iter()
-                .map(|id| id.0)
-                .collect()
+            vocab.candidates(piece, which).iter().map(|id| id.0).collect()
         };
         assert_eq!(ids(Piece::Start, Candidates::Typed), [3, 5, 8]);
         assert_eq!(ids(Piece::Continuation, Candidates::Typed), [4]);

@@ -4,32 +4,24 @@ use indicatif::ProgressBar;
 
 use crate::args::CalibrateArgs;
 use crate::failure::{Done, Failure, io};
-use crate::output::bar;
+use crate::output::{bar, print};
 
 pub(crate) fn run(args: &CalibrateArgs) -> Done {
     let bytes = std::fs::read(&args.file)
         .map_err(|error| io(format!("cannot read {}", args.file.display()), &error))?;
     let text = crate::input::utf8(bytes)?;
-    let texts: Vec<&str> = text
-        .lines()
-        .filter(|line| !line.trim().is_empty())
-        .collect();
+    let texts: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     if !args.model.is_dir() {
         return Err(Failure::usage(
             format!("{} is not a folder", args.model.display()),
             "the calibration is stored beside a model: give its folder with --model",
         ));
     }
-    let device = cape_models::Files::read(&args.model)?.load()?;
+    let device = cape_models::Files::read(&args.model)?.load_uncalibrated()?;
     let progress: ProgressBar = bar(texts.len() as u64, "passages");
     let calibration = cape_models::calibrate(&device, &texts, &|| progress.inc(1))?;
     progress.finish_and_clear();
     let path = cape_models::save_calibration(&args.model, calibration)?;
-    println!(
-        "lo {}  hi {}  written to {}",
-        calibration.lo,
-        calibration.hi,
-        path.display()
-    );
-    Ok(())
+    let (lo, hi) = (calibration.lo, calibration.hi);
+    print(&format!("lo {lo}  hi {hi}  written to {}", path.display()))
 }

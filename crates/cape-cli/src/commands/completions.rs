@@ -4,9 +4,10 @@ use clap::CommandFactory;
 
 use crate::args::Cli;
 use crate::failure::Done;
+use crate::output;
 
-#[expect(clippy::unnecessary_wraps, reason = "all commands look alike")]
 pub(crate) fn run(shell: clap_complete::Shell) -> Done {
-    clap_complete::generate(shell, &mut Cli::command(), "cape", &mut std::io::stdout());
-    Ok(())
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "cape", &mut script);
+    output::print(&String::from_utf8_lossy(&script))
 }

@@ -49,11 +49,10 @@ pub(crate) fn run(args: &ExplainArgs) -> Done {
     let original = &text[token.start..token.end];
     let report = Report::new(args, &ready, original, token.id, &explanation);
     if args.json {
-        println!("{}", output::json_pretty(&report));
+        output::print(&output::json_pretty(&report))
     } else {
-        print!("{}", table(&ready, &report, &explanation, token.id));
+        output::print(&table(&ready, &report, &explanation, token.id))
     }
-    Ok(())
 }
 
 #[derive(Serialize)]
@@ -99,25 +98,20 @@ impl<'a> Report<'a> {
         let calibration = ready.device.model.calibration();
         let (scores, distribution) = (&explanation.scores, &explanation.distribution);
         let shown = if args.all { usize::MAX } else { SHOWN };
-        let candidates = distribution
-            .order
-            .iter()
-            .take(shown)
-            .zip(1..)
-            .map(|(&c, rank)| {
-                let c = c as usize;
-                let id = scores.candidates[c];
-                Candidate {
-                    id: id.0,
-                    token: ready.device.model.vocab().token(id),
-                    logit: scores.logits[c],
-                    distance: scores.distances[c],
-                    utility: scores.utilities[c],
-                    rank,
-                    bucket: distribution.buckets.as_ref().map(|buckets| buckets[c]),
-                    weight: distribution.weights[c].to_string(),
-                }
-            });
+        let candidates = distribution.order.iter().take(shown).zip(1..).map(|(&c, rank)| {
+            let c = c as usize;
+            let id = scores.candidates[c];
+            Candidate {
+                id: id.0,
+                token: ready.device.model.vocab().token(id),
+                logit: scores.logits[c],
+                distance: scores.distances[c],
+                utility: scores.utilities[c],
+                rank,
+                bucket: distribution.buckets.as_ref().map(|buckets| buckets[c]),
+                weight: distribution.weights[c].to_string(),
+            }
+        });
         Self {
             token: args.token,
             original,
@@ -152,19 +146,11 @@ fn table(
     let distribution = &explanation.distribution;
     let n = distribution.order.len();
     let probability = |c: u32| distribution.weights[c as usize] as f64 / distribution.total as f64;
-    let seen: Vec<String> = explanation
-        .input
-        .iter()
-        .map(|&id| vocab.token(id))
-        .collect();
+    let seen: Vec<String> = explanation.input.iter().map(|&id| vocab.token(id)).collect();
     let mut out = String::new();
     let _ = writeln!(out, "token {}: {}", report.token, report.original);
     let _ = writeln!(out, "the model saw: {}", seen.join(" "));
-    let _ = write!(
-        out,
-        "{}, {} context, ε = {}",
-        report.buckets, report.context, report.epsilon
-    );
+    let _ = write!(out, "{}, {} context, ε = {}", report.buckets, report.context, report.epsilon);
     let _ = match report.alpha {
         Some(alpha) => writeln!(out, ", α = {alpha:.4}, {n} candidates"),
         None => writeln!(out, ", {n} candidates"),
@@ -185,10 +171,7 @@ fn table(
     );
     let row = |out: &mut String, rank: usize, c: u32| {
         let (i, scores) = (c as usize, &explanation.scores);
-        let bucket = distribution
-            .buckets
-            .as_ref()
-            .map_or("-".into(), |b| b[i].to_string());
+        let bucket = distribution.buckets.as_ref().map_or("-".into(), |b| b[i].to_string());
         let _ = writeln!(
             out,
             "{rank:>6}  {:18} {:>8.3} {:>9.3} {:>8.4} {bucket:>7} {:>12.3e}{}",
@@ -197,11 +180,7 @@ fn table(
             scores.distances[i],
             scores.utilities[i],
             probability(c),
-            if scores.candidates[i] == own {
-                "  the token itself"
-            } else {
-                ""
-            },
+            if scores.candidates[i] == own { "  the token itself" } else { "" },
         );
     };
     let shown = report.candidates.len();
@@ -216,15 +195,9 @@ fn table(
     let _ = writeln!(out, "\nshare of probability by rank");
     let (mut from, mut to) = (1, 1);
     while from <= n {
-        let share: f64 = distribution.order[from - 1..to.min(n)]
-            .iter()
-            .map(|&c| probability(c))
-            .sum();
-        let label = if from == to {
-            format!("{from}")
-        } else {
-            format!("{from} to {}", to.min(n))
-        };
+        let share: f64 =
+            distribution.order[from - 1..to.min(n)].iter().map(|&c| probability(c)).sum();
+        let label = if from == to { format!("{from}") } else { format!("{from} to {}", to.min(n)) };
         let dots = "#".repeat((share * 50.0).round() as usize);
         let _ = writeln!(out, "{label:>16}  {:>6.2}%  {dots}", share * 100.0);
         (from, to) = (to + 1, to * 10);

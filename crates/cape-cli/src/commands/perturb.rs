@@ -1,6 +1,6 @@
 //! `cape perturb`
 
-use std::io::{BufRead, Write};
+use std::io::BufRead;
 
 use cape::rng;
 use cape::sanitize::sanitize;
@@ -25,16 +25,14 @@ pub(crate) fn run(args: &PerturbArgs) -> Done {
     let release = one(&ready, &text, args.seed)?;
     let statement = statement(&ready, args.seed, std::slice::from_ref(&release));
     if args.json {
-        print(&output::json_pretty(&output::release(
-            &text, &release, &statement,
-        )))?;
+        output::print(&output::json_pretty(&output::release(&text, &release, &statement)))?;
     } else {
-        print(&release.text)?;
+        output::print(&release.text)?;
     }
     if args.diff {
-        eprintln!("{}", output::diff(&text, &release));
+        output::note(&output::diff(&text, &release));
     }
-    eprint!("{statement}");
+    output::note(&statement);
     Ok(())
 }
 
@@ -65,33 +63,32 @@ fn lines(args: &PerturbArgs) -> Done {
                 let release = input::utf8(bytes)
                     .and_then(|line| one(&ready, &line, seed).map(|release| (line, release)));
                 progress.inc(1);
-                release.map_err(|failure: Failure| failure.during(format!("line {}", i + 1)))
+                release.map_err(|failure: Failure| {
+                    failure.during(format!("line {} of the input was refused", i + 1))
+                })
             })
             .collect::<Done<_>>()?;
         for (line, release) in &releases {
             if args.json {
                 let own = statement(&ready, args.seed, std::slice::from_ref(release));
-                print(&output::json(&output::release(line, release, &own)))?;
+                output::print(&output::json(&output::release(line, release, &own)))?;
             } else {
-                print(&release.text)?;
+                output::print(&release.text)?;
             }
             total.add(release);
         }
     }
     progress.finish_and_clear();
-    eprint!("{total}");
+    if total.is_empty() {
+        return Err(input::empty());
+    }
+    output::note(&total);
     Ok(())
 }
 
 fn one(ready: &Ready, text: &str, seed: Option<u64>) -> Done<Release> {
     let go = |rng: &mut dyn cape::rng::CryptoRng| {
-        sanitize(
-            text,
-            &ready.device.tokenizer,
-            &ready.keep,
-            &ready.mechanism,
-            rng,
-        )
+        sanitize(text, &ready.device.tokenizer, &ready.keep, &ready.mechanism, rng)
     };
     Ok(match seed {
         Some(seed) => go(&mut rng::seeded(seed)),
@@ -105,11 +102,4 @@ fn statement(ready: &Ready, seed: Option<u64>, releases: &[Release]) -> Statemen
         statement.add(release);
     }
     statement
-}
-
-/// A line on stdout; what stdin ended with is not doubled.
-fn print(text: &str) -> Done {
-    let end = if text.ends_with('\n') { "" } else { "\n" };
-    write!(std::io::stdout().lock(), "{text}{end}")
-        .map_err(|error| io("cannot write to stdout".into(), &error))
 }

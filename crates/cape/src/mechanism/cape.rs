@@ -127,11 +127,7 @@ impl Cape {
                 Selection::EqualWidth(rule)
             }
         };
-        Ok(Self {
-            model,
-            settings,
-            selection,
-        })
+        Ok(Self { model, settings, selection })
     }
 
     /// The model.
@@ -157,41 +153,23 @@ impl Cape {
         let view = view(&*self.model, self.settings.context, tokens, drawn, i);
         let logits = self.model.logits(&view.ids, &[view.position])?;
         let token = &tokens.0[i];
-        let scores = self.scores(token, logits.row(0))?;
+        let scores = self.scores(token, logits.row(0));
         let distribution = self.distribution(token.piece, &scores.utilities)?;
         let alpha = match self.selection {
             Selection::Ranked { .. } => Some(self.table(token.piece)?.alpha()),
             Selection::EqualWidth(_) => None,
         };
         let (input, position) = self.model.input(&view.ids, view.position);
-        Ok(Explanation {
-            input,
-            position,
-            scores,
-            distribution,
-            alpha,
-        })
+        Ok(Explanation { input, position, scores, distribution, alpha })
     }
 
-    fn scores(&self, token: &Token, logits: &[f32]) -> Result<Scores<'_>> {
-        let candidates = self
-            .model
-            .vocab()
-            .candidates(token.piece, self.settings.candidates);
+    fn scores(&self, token: &Token, logits: &[f32]) -> Scores<'_> {
+        let candidates = self.model.vocab().candidates(token.piece, self.settings.candidates);
         let logits: Vec<f32> = candidates.iter().map(|id| logits[id.index()]).collect();
         let distances = distances(self.model.embeddings(), token.id, candidates);
-        let utilities = utilities(
-            &logits,
-            &distances,
-            self.model.calibration(),
-            self.settings.lambdas,
-        )?;
-        Ok(Scores {
-            candidates,
-            logits,
-            distances,
-            utilities,
-        })
+        let utilities =
+            utilities(&logits, &distances, self.model.calibration(), self.settings.lambdas);
+        Scores { candidates, logits, distances, utilities }
     }
 
     fn distribution(&self, piece: Piece, utilities: &[f32]) -> Result<Distribution> {
@@ -226,46 +204,32 @@ impl Cape {
 
     /// Draws a token, and says with which probability it would have been the true one.
     fn draw(&self, token: &Token, logits: &[f32], rng: &mut dyn CryptoRng) -> Result<Outcome> {
-        let scores = self.scores(token, logits)?;
+        let scores = self.scores(token, logits);
         let own = scores.candidates.binary_search(&token.id).ok();
         let (drawn, retention) = match &self.selection {
             Selection::Ranked { .. } => {
                 let table = self.table(token.piece)?;
                 let rank = table.draw(rng);
                 let drawn = nth_best(&scores.utilities, rank);
-                (
-                    drawn,
-                    own.map(|own| table.probability(rank_of(&scores.utilities, own))),
-                )
+                (drawn, own.map(|own| table.probability(rank_of(&scores.utilities, own))))
             }
             Selection::EqualWidth(rule) => {
                 let bucketed = rule.apply(&scores.utilities)?;
                 (bucketed.draw(rng), own.map(|own| bucketed.probability(own)))
             }
         };
-        Ok(Outcome::Drawn {
-            id: scores.candidates[drawn],
-            retention: retention.unwrap_or(0.0),
-        })
+        Ok(Outcome::Drawn { id: scores.candidates[drawn], retention: retention.unwrap_or(0.0) })
     }
 
     fn table(&self, piece: Piece) -> Result<&RankTable> {
-        let Selection::Ranked {
-            start,
-            continuation,
-        } = &self.selection
-        else {
+        let Selection::Ranked { start, continuation } = &self.selection else {
             unreachable!("only asked for ranked")
         };
         let table = match piece {
             Piece::Start => start,
             Piece::Continuation => continuation,
         };
-        let n = self
-            .model
-            .vocab()
-            .candidates(piece, self.settings.candidates)
-            .len();
+        let n = self.model.vocab().candidates(piece, self.settings.candidates).len();
         table.as_ref().ok_or(Error::Candidates(n))
     }
 }
@@ -273,41 +237,28 @@ impl Cape {
 impl Mechanism for Cape {
     fn guarantee(&self) -> Guarantee {
         let nominal = self.settings.epsilon;
-        let (bound, evidence) = match &self.selection {
-            Selection::Ranked {
-                start,
-                continuation,
-            } => {
-                let tables = start.iter().chain(continuation);
-                let exact = tables.map(RankTable::epsilon).fold(0.0, f64::max);
-                (
-                    round_up(exact).min(nominal.get().max(exact)),
-                    Evidence::Proof,
-                )
+        let (bound, most_kept, evidence) = match &self.selection {
+            Selection::Ranked { start, continuation } => {
+                let most = |f: fn(&RankTable) -> f64| {
+                    start.iter().chain(continuation).map(f).fold(0.0, f64::max)
+                };
+                let exact = most(RankTable::epsilon);
+                let bound = round_up(exact).min(nominal.get().max(exact));
+                (bound, most(|table| table.probability(1)), Evidence::Proof)
             }
             Selection::EqualWidth(rule) => {
                 let bounds = [Piece::Start, Piece::Continuation].map(|piece| {
-                    let n = self
-                        .model
-                        .vocab()
-                        .candidates(piece, self.settings.candidates)
-                        .len();
+                    let n = self.model.vocab().candidates(piece, self.settings.candidates).len();
                     rule.bound(n).unwrap_or(0.0)
                 });
-                (bounds[0].max(bounds[1]), Evidence::Bound)
+                (bounds[0].max(bounds[1]), rule.most_kept(), Evidence::Bound)
             }
         };
         let reach = match self.settings.context {
             Context::Released => Reach::OwnDraw,
             Context::Raw => Reach::EveryDraw,
         };
-        Guarantee {
-            nominal,
-            bound,
-            notion: Notion::Ldp,
-            evidence,
-            reach,
-        }
+        Guarantee { nominal, bound, most_kept, notion: Notion::Ldp, evidence, reach }
     }
 
     fn perturb(&self, tokens: &Tokens, rng: &mut dyn CryptoRng) -> Result<Vec<Outcome>> {

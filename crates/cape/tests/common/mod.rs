@@ -12,29 +12,25 @@ use cape::utility::{Calibration, Lambdas};
 use cape::vocab::{Candidates, Vocab};
 
 /// Logits and embeddings by a hash of the seed and of all that is seen.
-pub struct HashModel {
+pub(crate) struct HashModel {
     vocab: Vocab,
     embeddings: Embeddings,
     seed: u64,
 }
 
 /// The ids below this one are special: unknown and mask.
-pub const FIRST: u32 = 2;
+pub(crate) const FIRST: u32 = 2;
 
 impl HashModel {
     /// `n` words that can be drawn.
-    pub fn new(n: u32, seed: u64) -> Self {
+    pub(crate) fn new(n: u32, seed: u64) -> Self {
         let mut tokens: Vec<String> = vec!["[UNK]".into(), "[MASK]".into()];
         tokens.extend((0..n).map(|i| format!("w{i}")));
         let special: Vec<TokenId> = (0..FIRST).map(TokenId).collect();
         let vocab = Vocab::new(&tokens, &special, "[UNK]").unwrap();
         let rows = (0..u64::from(n + FIRST) * 3).map(|i| unit(mix(seed, i)) * 2.0 - 1.0);
         let embeddings = Embeddings::new(rows.collect(), 3);
-        Self {
-            vocab,
-            embeddings,
-            seed,
-        }
+        Self { vocab, embeddings, seed }
     }
 }
 
@@ -64,23 +60,16 @@ impl LanguageModel for HashModel {
             let (input, position) = self.input(ids, position);
             let context = input
                 .iter()
-                .fold(mix(self.seed, position as u64), |hash, id| {
-                    mix(hash, u64::from(id.0))
-                });
+                .fold(mix(self.seed, position as u64), |hash, id| mix(hash, u64::from(id.0)));
             (0..self.vocab.len() as u64).map(move |r| unit(mix(context, r)) * 20.0 - 10.0)
         };
-        Ok(Logits::new(
-            positions.iter().flat_map(row).collect(),
-            self.vocab.len(),
-        ))
+        Ok(Logits::new(positions.iter().flat_map(row).collect(), self.vocab.len()))
     }
 }
 
 fn mix(a: u64, b: u64) -> u64 {
     let x = (a ^ b.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    (x ^ (x >> 31))
-        .wrapping_mul(0x94d0_49bb_1331_11eb)
-        .rotate_left(23)
+    (x ^ (x >> 31)).wrapping_mul(0x94d0_49bb_1331_11eb).rotate_left(23)
 }
 
 fn unit(x: u64) -> f32 {
@@ -88,7 +77,7 @@ fn unit(x: u64) -> f32 {
 }
 
 /// A mechanism on a hash model of `n` words.
-pub fn cape(n: u32, seed: u64, epsilon: f64, buckets: Buckets, context: Context) -> Cape {
+pub(crate) fn cape(n: u32, seed: u64, epsilon: f64, buckets: Buckets, context: Context) -> Cape {
     let settings = Settings {
         epsilon: Epsilon::new(epsilon).unwrap(),
         buckets,
@@ -100,7 +89,7 @@ pub fn cape(n: u32, seed: u64, epsilon: f64, buckets: Buckets, context: Context)
 }
 
 /// A prompt of these words; the second one is kept.
-pub fn prompt(words: &[u32]) -> Tokens {
+pub(crate) fn prompt(words: &[u32]) -> Tokens {
     let token = |(i, &word): (usize, &u32)| Token {
         id: TokenId(FIRST + word),
         start: 3 * i,
@@ -108,41 +97,26 @@ pub fn prompt(words: &[u32]) -> Tokens {
         piece: Piece::Start,
         kept: (i == 1).then_some(Why::Listed),
     };
-    words
-        .iter()
-        .enumerate()
-        .map(token)
-        .collect::<Vec<_>>()
-        .into()
+    words.iter().enumerate().map(token).collect::<Vec<_>>().into()
 }
 
 /// The exact weight of releasing `output` for `prompt`: the factors of the product, and those of
 /// the total it is a share of.
-pub fn weights(cape: &Cape, prompt: &Tokens, output: &[TokenId]) -> (Vec<u64>, Vec<u64>) {
+pub(crate) fn weights(cape: &Cape, prompt: &Tokens, output: &[TokenId]) -> (Vec<u64>, Vec<u64>) {
     let mut drawn = vec![None; output.len()];
     prompt
         .sensitive()
         .map(|i| {
             let explanation = cape.explain(prompt, &drawn, i).unwrap();
-            let y = explanation
-                .scores
-                .candidates
-                .binary_search(&output[i])
-                .unwrap();
+            let y = explanation.scores.candidates.binary_search(&output[i]).unwrap();
             drawn[i] = Some(output[i]);
-            (
-                explanation.distribution.weights[y],
-                explanation.distribution.total,
-            )
+            (explanation.distribution.weights[y], explanation.distribution.total)
         })
         .unzip()
 }
 
 /// Every output of `len` words of `n`.
-pub fn outputs(n: u32, len: usize) -> impl Iterator<Item = Vec<TokenId>> {
-    (0..n.pow(len as u32)).map(move |code| {
-        (0..len as u32)
-            .map(|i| TokenId(FIRST + code / n.pow(i) % n))
-            .collect()
-    })
+pub(crate) fn outputs(n: u32, len: usize) -> impl Iterator<Item = Vec<TokenId>> {
+    (0..n.pow(len as u32))
+        .map(move |code| (0..len as u32).map(|i| TokenId(FIRST + code / n.pow(i) % n)).collect())
 }
