@@ -1,9 +1,10 @@
 //! The command line.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use serde::Deserialize;
 
 use crate::failure::{Done, Failure};
@@ -21,12 +22,32 @@ pub(crate) struct Cli {
 
 /// The command line of this process. Asked for help or the version, it prints them and exits.
 pub(crate) fn parse() -> Done<Command> {
+    known_variables()?;
     Cli::try_parse().map(|cli| cli.command).map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp
         | ErrorKind::DisplayVersion
         | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
         _ => misused(&error),
     })
+}
+
+/// A mistyped variable must not leave a default in force unnoticed.
+fn known_variables() -> Done {
+    let command = Cli::command();
+    let known: Vec<&OsStr> = command
+        .get_subcommands()
+        .flat_map(clap::Command::get_arguments)
+        .filter_map(clap::Arg::get_env)
+        .collect();
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("CAPE_") && !known.contains(&name.as_os_str()) {
+            return Err(Failure::usage(
+                format!("the environment has {}, which is no setting", name.display()),
+                "the variables are CAPE_ and the name of a setting: CAPE_EPSILON, CAPE_LAMBDA_L, …",
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// What clap says, less every word the user typed: it may be the prompt in the wrong place.
@@ -40,9 +61,15 @@ fn misused(error: &clap::Error) -> Failure {
     let help = "`cape help` lists the commands, and `cape perturb --help` every setting";
     match error.kind() {
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
-            let hint = known(ContextKind::ValidValue)
-                .map_or_else(|| help.into(), |values| format!("it takes one of: {values}"));
-            Failure::usage(format!("the value of {flag} was not understood"), hint)
+            let values = known(ContextKind::ValidValue).filter(|values| !values.is_empty());
+            let hint = values.map_or_else(
+                || "it takes a number; look at the flag and at the CAPE_ variable".into(),
+                |values| format!("it takes one of: {values}"),
+            );
+            Failure::usage(format!("the value of {flag} is missing or was not understood"), hint)
+        }
+        ErrorKind::InvalidUtf8 => {
+            Failure::usage("an argument is not UTF-8", "pipe the text in and convert it with iconv")
         }
         ErrorKind::ArgumentConflict => {
             let other = known(ContextKind::PriorArg).unwrap_or_default();
@@ -151,7 +178,13 @@ pub(crate) struct MechanismArgs {
     pub(crate) lambda_d: Option<f64>,
 
     /// Number N_b of buckets, for equal-width [default: 50]
-    #[arg(long, env = "CAPE_BUCKET_COUNT", hide_env = true, value_name = "N")]
+    #[arg(
+        long,
+        env = "CAPE_BUCKET_COUNT",
+        hide_env = true,
+        value_name = "N",
+        allow_negative_numbers = true
+    )]
     pub(crate) bucket_count: Option<usize>,
 
     /// Device model: a name from `cape models`, or a folder [default: default]
@@ -204,7 +237,7 @@ pub(crate) struct PerturbArgs {
     pub(crate) lines: bool,
 
     /// For experiments: reproducible draws, which carry no guarantee
-    #[arg(long, value_name = "SEED")]
+    #[arg(long, value_name = "SEED", allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
 
     /// Print the release as JSON (for you alone: it holds the original words too)

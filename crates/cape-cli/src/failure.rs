@@ -9,7 +9,7 @@ use std::process::ExitCode;
 pub(crate) struct Failure {
     messages: Vec<String>,
     hint: Option<String>,
-    usage: bool,
+    code: u8,
 }
 
 /// A result of a command.
@@ -18,12 +18,17 @@ pub(crate) type Done<T = ()> = Result<T, Failure>;
 impl Failure {
     /// Something was refused or found wanting: exit code 1.
     pub(crate) fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { messages: vec![message.into()], hint: Some(hint.into()), usage: false }
+        Self { messages: vec![message.into()], hint: Some(hint.into()), code: 1 }
     }
 
     /// The command was used wrongly: exit code 2.
     pub(crate) fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { usage: true, ..Self::new(message, hint) }
+        Self { code: 2, ..Self::new(message, hint) }
+    }
+
+    /// Whoever read our output has seen enough: stop without a word.
+    pub(crate) fn reader_gone() -> Self {
+        Self { messages: Vec::new(), hint: None, code: 0 }
     }
 
     /// Puts what was being done in front.
@@ -33,7 +38,7 @@ impl Failure {
     }
 
     pub(crate) fn code(&self) -> ExitCode {
-        ExitCode::from(if self.usage { 2 } else { 1 })
+        ExitCode::from(self.code)
     }
 
     fn of(error: &(dyn Error + 'static), hint: Option<&str>) -> Self {
@@ -41,7 +46,7 @@ impl Failure {
         Self {
             messages: chain.map(ToString::to_string).collect(),
             hint: hint.map(str::to_owned),
-            usage: false,
+            code: 1,
         }
     }
 }
@@ -77,7 +82,7 @@ impl From<cape::Error> for Failure {
             E::Tokenizer(_) => ("a BERT-style tokenizer.json (WordPiece) is needed", false),
             _ => ("nothing was released", false),
         };
-        Self { usage, ..Self::of(&error, Some(hint)) }
+        Self { code: if usage { 2 } else { 1 }, ..Self::of(&error, Some(hint)) }
     }
 }
 
@@ -89,7 +94,7 @@ impl From<cape_models::Error> for Failure {
             E::Unknown(_) => {
                 let hint = "`cape models` lists the names; a folder needs config.json, \
                             tokenizer.json and model.safetensors";
-                return Self { usage: true, ..Self::of(&error, Some(hint)) };
+                return Self { code: 2, ..Self::of(&error, Some(hint)) };
             }
             E::Io { .. } => {
                 "a model folder needs config.json, tokenizer.json and model.safetensors"
@@ -115,6 +120,9 @@ impl From<cape_models::Error> for Failure {
 
 /// A failure to read or write that has to do with the system, not with a model.
 pub(crate) fn io(what: String, source: &std::io::Error) -> Failure {
-    let hint = "check the path, the permissions and the space that is left";
+    let hint = match source.kind() {
+        std::io::ErrorKind::InvalidData => "it must be UTF-8 text",
+        _ => "check the path, the permissions and the space that is left",
+    };
     Failure::of(source, Some(hint)).during(what)
 }

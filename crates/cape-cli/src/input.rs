@@ -1,6 +1,6 @@
 //! The prompt, from the command line or from stdin.
 
-use std::io::{IsTerminal, Read};
+use std::io::{BufRead, IsTerminal, Read};
 
 use crate::failure::{Done, Failure, io};
 use crate::output::note;
@@ -8,13 +8,24 @@ use crate::output::note;
 /// The text given, or all of stdin.
 pub(crate) fn text(given: Option<&str>) -> Done<String> {
     let text = match given {
+        None | Some("-") => stdin()?,
         Some(text) => text.to_owned(),
-        None => stdin()?,
     };
     if text.trim().is_empty() {
         return Err(empty());
     }
     Ok(text)
+}
+
+/// The text given, or stdin, to be read line by line; and its length in bytes where it is known.
+pub(crate) fn lines(given: Option<&str>) -> (Box<dyn BufRead>, Option<u64>) {
+    match given {
+        None | Some("-") => {
+            let file = std::fs::metadata("/dev/stdin").ok().filter(std::fs::Metadata::is_file);
+            (Box::new(std::io::stdin().lock()), file.map(|file| file.len()))
+        }
+        Some(text) => (Box::new(std::io::Cursor::new(text.to_owned())), Some(text.len() as u64)),
+    }
 }
 
 pub(crate) fn empty() -> Failure {

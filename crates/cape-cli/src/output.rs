@@ -3,18 +3,16 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::io::{ErrorKind, Write as _};
+use std::time::Duration;
 
-use cape::context::Context;
-use cape::mechanism::Mechanism;
-use cape::mechanism::cape::{Buckets, Settings};
+use cape::mechanism::cape::Settings;
 use cape::privacy::{Evidence, Guarantee, Reach};
 use cape::text::{Outcome, Release};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
-use crate::failure::{Done, io};
-use crate::settings::Ready;
+use crate::failure::{Done, Failure, io};
 
 /// The privacy statement over one or more releases.
 pub(crate) struct Statement {
@@ -23,52 +21,48 @@ pub(crate) struct Statement {
     prompts: usize,
     sensitive: usize,
     /// The most sensitive tokens in any one prompt.
-    most: usize,
+    longest: usize,
+    most_kept: f64,
     kept: BTreeMap<&'static str, usize>,
-    retention: f64,
 }
 
 impl Statement {
-    pub(crate) fn new(ready: &Ready, seeded: bool) -> Self {
-        let guarantee = ready.mechanism.guarantee();
-        Self {
-            settings: *ready.mechanism.settings(),
-            guarantee: if seeded { guarantee.void() } else { guarantee },
+    pub(crate) fn of(settings: &Settings, release: &Release) -> Self {
+        let mut statement = Self {
+            settings: *settings,
+            guarantee: release.privacy.guarantee,
             prompts: 0,
             sensitive: 0,
-            most: 0,
+            longest: 0,
+            most_kept: 0.0,
             kept: BTreeMap::new(),
-            retention: 0.0,
-        }
+        };
+        statement.add(release);
+        statement
     }
 
     pub(crate) fn add(&mut self, release: &Release) {
-        let sensitive = release.sensitive();
+        let privacy = &release.privacy;
         self.prompts += 1;
-        self.sensitive += sensitive;
-        self.most = self.most.max(sensitive);
-        self.retention += release.expected_kept().unwrap_or(0.0) * sensitive as f64;
+        self.sensitive += privacy.sensitive;
+        self.longest = self.longest.max(privacy.sensitive);
+        self.most_kept = self.most_kept.max(privacy.most_kept);
         for token in &release.tokens {
             if let Outcome::Kept(why) = token.outcome {
                 *self.kept.entry(why.as_str()).or_default() += 1;
             }
         }
     }
-
-    /// Whether there was no prompt at all.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.prompts == 0
-    }
-
-    fn expected_kept(&self) -> Option<f64> {
-        (self.sensitive > 0).then(|| self.retention / self.sensitive as f64)
-    }
 }
 
 impl fmt::Display for Statement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Guarantee { nominal, bound, evidence, reach, .. } = self.guarantee;
-        let form = format!("{}, {} context", buckets(&self.settings), context(&self.settings));
+        let form = format!(
+            "{}, {} context",
+            self.settings.buckets.as_str(),
+            self.settings.context.as_str()
+        );
         if self.sensitive == 0 {
             return writeln!(f, "privacy: no sensitive token; returned as it is, nothing spent");
         }
@@ -86,7 +80,8 @@ impl fmt::Display for Statement {
                  (ε = {bound} per token without it; {form})"
             )?,
         }
-        let (all, one) = (self.guarantee.prompt(self.most), self.guarantee.one_token(self.most));
+        let (all, one) =
+            (self.guarantee.prompt(self.longest), self.guarantee.one_token(self.longest));
         let spent = if evidence == Evidence::None { "it would be " } else { "" };
         if self.prompts == 1 {
             let tokens = plural(self.sensitive, "sensitive token");
@@ -119,7 +114,7 @@ impl fmt::Display for Statement {
             let reasons = reasons.collect::<Vec<_>>().join(", ");
             writeln!(f, "         {kept} kept as {is}: {reasons}")?;
         }
-        let percent = (self.guarantee.most_kept * 100.0).ceil();
+        let percent = (self.most_kept * 100.0).ceil();
         writeln!(
             f,
             "         each sensitive token stays the same with probability {percent}% at most"
@@ -176,9 +171,9 @@ struct PrivacyJson {
 pub(crate) fn release<'a>(
     text: &'a str,
     release: &'a Release,
-    statement: &Statement,
+    settings: &Settings,
 ) -> ReleaseJson<'a> {
-    let guarantee = statement.guarantee;
+    let privacy = &release.privacy;
     let tokens = release.tokens.iter().map(|token| TokenJson {
         start: token.start,
         end: token.end,
@@ -194,17 +189,17 @@ pub(crate) fn release<'a>(
         tokens: tokens.collect(),
         privacy: PrivacyJson {
             mechanism: "cape",
-            buckets: buckets(&statement.settings),
-            context: context(&statement.settings),
-            epsilon_nominal: guarantee.nominal.get(),
-            epsilon_per_token: guarantee.bound,
-            epsilon_one_token: guarantee.one_token(statement.sensitive),
-            sensitive_tokens: statement.sensitive,
-            epsilon_prompt: guarantee.prompt(statement.sensitive),
-            notion: guarantee.notion.to_string(),
-            evidence: guarantee.evidence.to_string(),
-            most_kept: guarantee.most_kept,
-            expected_kept: statement.expected_kept(),
+            buckets: settings.buckets.as_str(),
+            context: settings.context.as_str(),
+            epsilon_nominal: privacy.guarantee.nominal.get(),
+            epsilon_per_token: privacy.guarantee.bound,
+            epsilon_one_token: privacy.epsilon_one_token(),
+            sensitive_tokens: privacy.sensitive,
+            epsilon_prompt: privacy.epsilon_prompt(),
+            notion: privacy.guarantee.notion.to_string(),
+            evidence: privacy.guarantee.evidence.to_string(),
+            most_kept: privacy.most_kept,
+            expected_kept: privacy.expected_kept,
         },
     }
 }
@@ -217,30 +212,15 @@ pub(crate) fn json_pretty(value: &impl Serialize) -> String {
     serde_json::to_string_pretty(value).expect("plain data")
 }
 
-pub(crate) fn buckets(settings: &Settings) -> &'static str {
-    match settings.buckets {
-        Buckets::Ranked { .. } => "ranked",
-        Buckets::EqualWidth { .. } => "equal-width",
-    }
-}
-
-pub(crate) fn context(settings: &Settings) -> &'static str {
-    match settings.context {
-        Context::Released => "released",
-        Context::Raw => "raw",
-    }
-}
-
 /// Writes a line to stdout; an end of line that is there already is not doubled. A reader that has
-/// seen enough and closed its end is no failure.
+/// seen enough and closed its end stops the command, and that is no failure.
 pub(crate) fn print(text: &str) -> Done {
     let end = if text.ends_with('\n') { "" } else { "\n" };
     let mut stdout = std::io::stdout().lock();
     match write!(stdout, "{text}{end}").and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(io("cannot write to stdout".into(), &error))
-        }
-        _ => Ok(()),
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::reader_gone()),
+        Err(error) => Err(io("cannot write to stdout".into(), &error)),
     }
 }
 
@@ -294,9 +274,21 @@ pub(crate) fn bar(len: u64, what: &str) -> ProgressBar {
         .with_style(ProgressStyle::with_template(&style).expect("a fixed template"))
 }
 
-/// A counter for input whose length is not known.
-pub(crate) fn counter(what: &str) -> ProgressBar {
-    let style = format!("{{spinner}} {{pos}} {what}  {{elapsed}}, {{per_sec}}");
-    ProgressBar::no_length()
-        .with_style(ProgressStyle::with_template(&style).expect("a fixed template"))
+/// A sign of life while a long prompt is perturbed.
+pub(crate) fn spinner(what: &str) -> ProgressBar {
+    let style = format!("{{spinner}} {what}  {{elapsed}}");
+    let spinner = ProgressBar::no_length()
+        .with_style(ProgressStyle::with_template(&style).expect("a fixed template"));
+    spinner.enable_steady_tick(Duration::from_millis(200));
+    spinner
+}
+
+/// Progress through a stream of lines: a bar where its length in bytes is known, else a counter.
+pub(crate) fn stream(bytes: Option<u64>) -> ProgressBar {
+    let style = match bytes {
+        Some(_) => "{bar:40} {percent}% of the input, {msg} prompts  {elapsed}, {eta} left",
+        None => "{spinner} {msg} prompts  {elapsed}",
+    };
+    let bar = bytes.map_or_else(ProgressBar::no_length, ProgressBar::new);
+    bar.with_style(ProgressStyle::with_template(style).expect("a fixed template"))
 }

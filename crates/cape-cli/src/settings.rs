@@ -109,8 +109,8 @@ fn settings(args: &MechanismArgs, file: &File) -> Done<Settings> {
             Some(CandidatesArg::Typed) | None => Candidates::Typed,
         },
         lambdas: Lambdas::new(
-            args.lambda_l.or(file.lambda_l).unwrap_or(defaults.l),
-            args.lambda_d.or(file.lambda_d).unwrap_or(defaults.d),
+            args.lambda_l.or(file.lambda_l).unwrap_or(defaults.l()),
+            args.lambda_d.or(file.lambda_d).unwrap_or(defaults.d()),
         )?,
     })
 }
@@ -125,13 +125,17 @@ impl File {
         };
         let text = std::fs::read_to_string(path)
             .map_err(|error| io(format!("cannot read {}", path.display()), &error))?;
-        toml::from_str(&text).map_err(|error| {
+        let mut file: Self = toml::from_str(&text).map_err(|error| {
             let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
             Failure::usage(
                 format!("{}, line {line}: {}", path.display(), error.message()),
                 "its keys are those under Settings in `cape perturb --help`, except config",
             )
-        })
+        })?;
+        // its paths are relative to where it lies
+        let beside = |keep: PathBuf| path.parent().map(|dir| dir.join(&keep)).unwrap_or(keep);
+        file.keep = file.keep.map(beside);
+        Ok(file)
     }
 }
 

@@ -912,8 +912,6 @@ fn a_release_that_does_not_line_up_is_refused_at_once() {
     assert_eq!(ran.code, 1, "{}", ran.err);
 }
 
-// ---- known faults: take the mark away when they are mended ----
-
 #[cfg(target_os = "linux")]
 #[test]
 fn a_stdout_that_cannot_be_written_is_no_panic() {

@@ -79,10 +79,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 fn one(device: &Device, mechanism: &Cape, text: &str, seed: u64) -> cape::Result<Sums> {
     let tokens = device.tokenizer.tokenize(text, &KeepList::default())?;
-    let outcomes = mechanism.perturb(&tokens, &mut seeded(seed))?;
+    let outcomes = mechanism.perturb(&tokens, &mut seeded(seed, 0))?;
     let vocab = device.model.vocab();
-    let release = assemble(text, &tokens, &outcomes, vocab);
-    let mut sums = Sums { sentences: 1.0, rouge: rouge_l(text, &release.text), ..Sums::default() };
+    let (released, _) = assemble(text, &tokens, &outcomes, vocab);
+    let mut sums = Sums { sentences: 1.0, rouge: rouge_l(text, &released), ..Sums::default() };
     let everything = vocab.candidates(Piece::Start, Candidates::All);
     for (token, outcome) in tokens.as_slice().iter().zip(&outcomes) {
         let Outcome::Drawn { id, .. } = *outcome else {

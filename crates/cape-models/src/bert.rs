@@ -1,5 +1,7 @@
 //! A BERT-shaped masked language model.
 
+use std::sync::Arc;
+
 use cape::model::{Embeddings, LanguageModel, Logits};
 use cape::text::TokenId;
 use cape::utility::Calibration;
@@ -31,7 +33,7 @@ struct Config {
 
 /// The model.
 pub struct Bert {
-    vocab: Vocab,
+    vocab: Arc<Vocab>,
     calibration: Calibration,
     window: usize,
     cls: TokenId,
@@ -115,7 +117,7 @@ impl Bert {
     pub fn new(
         config: &[u8],
         weights: &[u8],
-        vocab: Vocab,
+        vocab: Arc<Vocab>,
         calibration: Calibration,
         window: Option<usize>,
     ) -> Result<Self> {

@@ -45,5 +45,5 @@ pub fn calibrate(device: &Device, texts: &[&str], done: &(dyn Fn() + Sync)) -> R
 /// Writes a calibration beside the model, in `cape.json`; what else stands there is kept.
 pub fn save_calibration(dir: &Path, calibration: Calibration) -> Result<PathBuf> {
     let window = Files::read(dir)?.window();
-    write_cape_json(dir, &CapeJson { lo: calibration.lo, hi: calibration.hi, window })
+    write_cape_json(dir, &CapeJson { lo: calibration.lo(), hi: calibration.hi(), window })
 }

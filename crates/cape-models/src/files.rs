@@ -95,7 +95,7 @@ impl Files {
         let model = Bert::new(
             &self.config,
             &self.weights,
-            tokenizer.vocab().clone(),
+            Arc::clone(tokenizer.vocab()),
             calibration.unwrap_or(Calibration::DEFAULT),
             window,
         )?;

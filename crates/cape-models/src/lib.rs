@@ -1,5 +1,27 @@
 //! Device models for Cape: a BERT-shaped masked model from a folder in the Hugging Face layout
 //! (`config.json`, `tokenizer.json`, `model.safetensors`), and the embedded default.
+//!
+//! ```
+//! use cape::keep::KeepList;
+//! use cape::mechanism::cape::{Buckets, Cape, Settings};
+//! use cape::privacy::Epsilon;
+//!
+//! let device = cape_models::load(cape_models::DEFAULT)?;
+//! let settings = Settings {
+//!     epsilon: Epsilon::new(12.0)?,
+//!     buckets: Buckets::Ranked { alpha: None },
+//!     context: Default::default(),
+//!     candidates: Default::default(),
+//!     lambdas: Default::default(),
+//! };
+//! let mechanism = Cape::new(device.model.clone(), settings)?;
+//! let (keep, mut rng) = (KeepList::default(), cape::rng::secure()?);
+//! let release =
+//!     cape::sanitize::sanitize("a good book", &device.tokenizer, &keep, &mechanism, &mut rng)?;
+//! assert!(release.text.starts_with("a "));
+//! assert_eq!(release.privacy.epsilon_prompt(), 24.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod bert;
 mod calibrate;

@@ -819,7 +819,7 @@ fn calibration_is_the_range_of_the_logits_at_sensitive_positions() {
         }
     }
     let found = found.unwrap();
-    assert_eq!((found.lo.to_bits(), found.hi.to_bits()), (lo.to_bits(), hi.to_bits()));
+    assert_eq!((found.lo().to_bits(), found.hi().to_bits()), (lo.to_bits(), hi.to_bits()));
 }
 
 #[test]

@@ -16,6 +16,17 @@ pub enum Context {
     Raw,
 }
 
+impl Context {
+    /// As it appears in output for machines.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Released => "released",
+            Self::Raw => "raw",
+        }
+    }
+}
+
 /// The tokens that the model is shown for one position.
 pub(crate) struct View {
     pub(crate) ids: Vec<TokenId>,
@@ -46,9 +57,11 @@ pub(crate) fn view(
 }
 
 /// The part of a prompt of `n` tokens that is seen for position `i`: all of it where it fits, else
-/// the `size` tokens around it. It depends on nothing but these numbers.
+/// `size` tokens with the position in their middle half. Windows overlap by half, so that positions
+/// near each other share one. It depends on nothing but these numbers.
 pub(crate) fn window(n: usize, i: usize, size: usize) -> Range<usize> {
-    let start = i.saturating_sub(size / 2).min(n.saturating_sub(size));
+    let stride = (size / 2).max(1);
+    let start = (i.saturating_sub(size / 4) / stride * stride).min(n.saturating_sub(size));
     start..(start + size).min(n)
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::text::{Kinds, Piece};
 use crate::{Error, Result};
 
 /// A privacy budget: positive and finite.
@@ -81,7 +82,7 @@ pub struct Guarantee {
     pub bound: f64,
     /// The largest probability with which a draw falls on the true token, whatever the prompt: as
     /// public as the settings.
-    pub most_kept: f64,
+    pub most_kept: Kinds<f64>,
     /// The notion under which the bound holds.
     pub notion: Notion,
     /// The evidence for it.
@@ -114,6 +115,49 @@ impl Guarantee {
     }
 }
 
+/// The privacy statement of one release.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Privacy {
+    /// What the mechanism guarantees; nothing if the draws came from a seed.
+    pub guarantee: Guarantee,
+    /// How many tokens were drawn: each of them spends the bound.
+    pub sensitive: usize,
+    /// The largest probability with which any of them stayed the same: public.
+    pub most_kept: f64,
+    /// The expected share of them that stayed the same, none if there are none. It depends on the
+    /// true tokens and is as private as they are.
+    pub expected_kept: Option<f64>,
+}
+
+impl Privacy {
+    /// From the kind of every drawn token and the probability with which it stays the same.
+    #[must_use]
+    pub fn new(guarantee: Guarantee, drawn: &[(Piece, f64)]) -> Self {
+        let retained: f64 = drawn.iter().map(|(_, retention)| retention).sum();
+        Self {
+            guarantee,
+            sensitive: drawn.len(),
+            most_kept: drawn
+                .iter()
+                .map(|&(piece, _)| *guarantee.most_kept.get(piece))
+                .fold(0.0, f64::max),
+            expected_kept: (!drawn.is_empty()).then(|| retained / drawn.len() as f64),
+        }
+    }
+
+    /// The loss for two prompts that differ in one sensitive token.
+    #[must_use]
+    pub fn epsilon_one_token(&self) -> f64 {
+        self.guarantee.one_token(self.sensitive)
+    }
+
+    /// The loss for two prompts that differ in all sensitive tokens.
+    #[must_use]
+    pub fn epsilon_prompt(&self) -> f64 {
+        self.guarantee.prompt(self.sensitive)
+    }
+}
+
 /// Rounds a loss up to six decimals, for stating it: never below the true value.
 pub(crate) fn round_up(loss: f64) -> f64 {
     let stated = (loss * 1e6).ceil() / 1e6;
@@ -137,7 +181,7 @@ mod tests {
         let guarantee = Guarantee {
             nominal: Epsilon::new(2.0).unwrap(),
             bound: 2.0,
-            most_kept: 0.5,
+            most_kept: Kinds { start: 0.5, continuation: 0.5 },
             notion: Notion::Ldp,
             evidence: Evidence::Proof,
             reach: Reach::OwnDraw,

@@ -1,27 +1,40 @@
 //! The stages wired: text in, release out.
 
-use std::collections::HashMap;
-
-use rand::CryptoRng;
+use std::collections::BTreeMap;
 
 use crate::Result;
 use crate::keep::KeepList;
 use crate::mechanism::Mechanism;
-use crate::text::{Outcome, Piece, Release, ReleasedToken, Token, TokenId, Tokens};
+use crate::privacy::Privacy;
+use crate::rng::Generator;
+use crate::text::{Outcome, Piece, Release, ReleasedToken, TokenId, Tokens};
 use crate::tokenizer::Tokenizer;
 use crate::vocab::Vocab;
 
-/// Perturbs a prompt: tokens, draws, text.
+/// Perturbs a prompt: tokens, draws, text, and the statement of what that guarantees.
 pub fn sanitize(
     text: &str,
     tokenizer: &Tokenizer,
     keep: &KeepList,
     mechanism: &dyn Mechanism,
-    rng: &mut dyn CryptoRng,
+    rng: &mut Generator,
 ) -> Result<Release> {
     let tokens = tokenizer.tokenize(text, keep)?;
     let outcomes = mechanism.perturb(&tokens, rng)?;
-    Ok(assemble(text, &tokens, &outcomes, tokenizer.vocab()))
+    let guarantee = mechanism.guarantee();
+    let guarantee = if rng.is_seeded() { guarantee.void() } else { guarantee };
+    let drawn: Vec<(Piece, f64)> = tokens
+        .as_slice()
+        .iter()
+        .zip(&outcomes)
+        .filter_map(|(token, outcome)| match *outcome {
+            Outcome::Drawn { retention, .. } => Some((token.piece, retention)),
+            Outcome::Kept(_) => None,
+        })
+        .collect();
+    let privacy = Privacy::new(guarantee, &drawn);
+    let (text, tokens) = assemble(text, &tokens, &outcomes, tokenizer.vocab());
+    Ok(Release { text, tokens, privacy })
 }
 
 /// Puts the outcomes in the place of their tokens: kept text and white space byte for byte.
@@ -32,7 +45,12 @@ pub fn sanitize(
 /// # Panics
 /// If there is not one outcome per token.
 #[must_use]
-pub fn assemble(text: &str, tokens: &Tokens, outcomes: &[Outcome], vocab: &Vocab) -> Release {
+pub fn assemble(
+    text: &str,
+    tokens: &Tokens,
+    outcomes: &[Outcome],
+    vocab: &Vocab,
+) -> (String, Vec<ReleasedToken>) {
     assert_eq!(tokens.as_slice().len(), outcomes.len(), "one outcome per token");
     let mut out = String::with_capacity(text.len() + 16);
     let mut released_tokens = Vec::with_capacity(outcomes.len());
@@ -46,8 +64,7 @@ pub fn assemble(text: &str, tokens: &Tokens, outcomes: &[Outcome], vocab: &Vocab
             }
         };
         let touches = at == token.start && begins == Piece::Start && (drawn || after_draw);
-        let (before, after) = (out.chars().next_back(), released.chars().next());
-        if touches && [before, after].iter().all(|c| c.is_some_and(char::is_alphanumeric)) {
+        if touches && run_together(&out, released) {
             out.push(' ');
         }
         out.push_str(released);
@@ -60,62 +77,84 @@ pub fn assemble(text: &str, tokens: &Tokens, outcomes: &[Outcome], vocab: &Vocab
         (at, after_draw) = (token.end, drawn);
     }
     out.push_str(&text[at..]);
-    Release { text: out, tokens: released_tokens }
+    (out, released_tokens)
 }
 
 /// Reads off a released text what was drawn at each sensitive position of the prompt it came from,
-/// the inverse of [`assemble`]. None where the two do not line up word by word.
+/// the inverse of [`assemble`]. None where it is no release of this prompt.
 ///
 /// Where a replaced word of several pieces can be cut up in more than one way, one of them is
 /// taken.
+#[must_use]
 pub fn recover(
+    text: &str,
     tokens: &Tokens,
     released: &str,
-    tokenizer: &Tokenizer,
-) -> Result<Option<Vec<Option<TokenId>>>> {
-    let theirs = tokenizer.tokenize(released, &KeepList::default())?;
-    let words = |tokens: &'_ Tokens| -> Vec<Vec<Token>> {
-        let begins = |_: &Token, next: &Token| next.piece == Piece::Continuation;
-        tokens.as_slice().chunk_by(begins).map(<[Token]>::to_vec).collect()
-    };
-    let (ours, theirs) = (words(tokens), words(&theirs));
-    if ours.len() != theirs.len() {
-        return Ok(None);
-    }
-    let mut drawn = Vec::with_capacity(tokens.as_slice().len());
-    for (our, their) in ours.iter().zip(&theirs) {
-        let surface = || &released[their[0].start..their[their.len() - 1].end];
-        let ids = if our.len() == their.len() {
-            Some(their.iter().map(|token| token.id).collect())
-        } else {
-            cut(surface(), our.len(), tokenizer.vocab())
-        };
-        let Some(ids) = ids else { return Ok(None) };
-        drawn.extend(our.iter().zip(ids).map(|(token, id)| token.kept.is_none().then_some(id)));
-    }
-    Ok(Some(drawn))
-}
-
-/// Cuts a word into exactly `pieces` entries of the vocabulary, longest first.
-fn cut(word: &str, pieces: usize, vocab: &Vocab) -> Option<Vec<TokenId>> {
-    let mut ends: Vec<usize> = word.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
-    ends.reverse();
-    // from the last piece to the first: how the text from each place on can be cut into k pieces
-    let mut cuts: HashMap<usize, Vec<TokenId>> = HashMap::from([(word.len(), Vec::new())]);
-    for k in (0..pieces).rev() {
-        let piece = if k == 0 { Piece::Start } else { Piece::Continuation };
-        let starts = if k == 0 { &[0][..] } else { &ends[..] };
-        let mut longer = HashMap::new();
-        for &start in starts {
-            let found = ends.iter().filter(|&&end| end > start).find_map(|end| {
-                let rest = cuts.get(end)?;
-                Some((vocab.piece_id(&word[start..*end], piece)?, rest))
-            });
-            if let Some((id, rest)) = found {
-                longer.insert(start, std::iter::once(id).chain(rest.iter().copied()).collect());
+    vocab: &Vocab,
+) -> Option<Vec<Option<TokenId>>> {
+    // for each token, the places where it can end, with where it then began to be read and its draw
+    type Ends = BTreeMap<usize, (usize, Option<TokenId>)>;
+    let mut steps: Vec<Ends> = Vec::with_capacity(tokens.as_slice().len());
+    let mut places = vec![0];
+    let (mut at, mut after_draw) = (0, false);
+    for token in tokens.as_slice() {
+        let (gap, drawn) = (&text[at..token.start], token.kept.is_none());
+        let mut ends = Ends::new();
+        for &place in &places {
+            let Some(rest) = released[place..].strip_prefix(gap) else { continue };
+            // a space stands where `assemble` puts one, and nowhere else
+            for (rest, space) in [(Some(rest), false), (rest.strip_prefix(' '), true)] {
+                let Some(rest) = rest else { continue };
+                let from = released.len() - rest.len();
+                let fits = |surface: &str, begins: Piece| {
+                    let touches = gap.is_empty() && begins == Piece::Start && (drawn || after_draw);
+                    space == (touches && run_together(&released[..place], surface))
+                };
+                if !drawn {
+                    let own = &text[token.start..token.end];
+                    if rest.starts_with(own) && fits(own, token.piece) {
+                        ends.entry(from + own.len()).or_insert((place, None));
+                    }
+                    continue;
+                }
+                for (id, piece, len) in draws(rest, token.piece, vocab) {
+                    if fits(&rest[..len], piece) {
+                        ends.entry(from + len).or_insert((place, Some(id)));
+                    }
+                }
             }
         }
-        cuts = longer;
+        places = ends.keys().copied().collect();
+        steps.push(ends);
+        (at, after_draw) = (token.end, drawn);
     }
-    cuts.remove(&0)
+    // back from the end of the text to its beginning
+    let mut place = released.len().checked_sub(text.len() - at)?;
+    if !places.contains(&place) || released[place..] != text[at..] {
+        return None;
+    }
+    let mut drawn = Vec::with_capacity(steps.len());
+    for ends in steps.iter().rev() {
+        let &(before, id) = ends.get(&place)?;
+        drawn.push(id);
+        place = before;
+    }
+    drawn.reverse();
+    Some(drawn)
+}
+
+/// Whether two words would run together.
+fn run_together(before: &str, after: &str) -> bool {
+    let border = [before.chars().next_back(), after.chars().next()];
+    border.iter().all(|c| c.is_some_and(char::is_alphanumeric))
+}
+
+/// The entries that a text can begin with, those of the position's kind first, and their lengths.
+fn draws(text: &str, kind: Piece, vocab: &Vocab) -> Vec<(TokenId, Piece, usize)> {
+    let other = if kind == Piece::Start { Piece::Continuation } else { Piece::Start };
+    let ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
+    let ends: Vec<usize> = ends.take_while(|&end| end <= vocab.longest()).collect();
+    let entry = |piece, end: usize| Some((vocab.piece_id(&text[..end], piece)?, piece, end));
+    let of = |piece| ends.iter().filter_map(move |&end| entry(piece, end));
+    of(kind).chain(of(other)).collect()
 }

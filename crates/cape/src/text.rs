@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::privacy::Privacy;
+
 /// An entry of the model's vocabulary.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TokenId(pub u32);
@@ -45,6 +47,35 @@ pub enum Piece {
     Start,
     /// It continues the word before it.
     Continuation,
+}
+
+/// One value for each kind of piece.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Kinds<T> {
+    /// For what begins a word.
+    pub start: T,
+    /// For what continues one.
+    pub continuation: T,
+}
+
+impl<T> Kinds<T> {
+    /// Made by a function of the kind.
+    pub fn of(mut make: impl FnMut(Piece) -> T) -> Self {
+        Self { start: make(Piece::Start), continuation: make(Piece::Continuation) }
+    }
+
+    /// The value for a kind.
+    pub fn get(&self, piece: Piece) -> &T {
+        match piece {
+            Piece::Start => &self.start,
+            Piece::Continuation => &self.continuation,
+        }
+    }
+
+    /// Both values.
+    pub fn both(&self) -> [&T; 2] {
+        [&self.start, &self.continuation]
+    }
 }
 
 /// One token of a prompt.
@@ -119,29 +150,8 @@ pub struct Release {
     pub text: String,
     /// What became of each token.
     pub tokens: Vec<ReleasedToken>,
-}
-
-impl Release {
-    /// How many tokens were drawn: each of them spends ε.
-    #[must_use]
-    pub fn sensitive(&self) -> usize {
-        self.retentions().count()
-    }
-
-    /// The expected share of sensitive tokens that stay as they were, in this prompt's contexts;
-    /// none where nothing was drawn. It depends on the true tokens: as private as they are.
-    #[must_use]
-    pub fn expected_kept(&self) -> Option<f64> {
-        let n = self.sensitive();
-        (n > 0).then(|| self.retentions().sum::<f64>() / n as f64)
-    }
-
-    fn retentions(&self) -> impl Iterator<Item = f64> + '_ {
-        self.tokens.iter().filter_map(|token| match token.outcome {
-            Outcome::Drawn { retention, .. } => Some(retention),
-            Outcome::Kept(_) => None,
-        })
-    }
+    /// The privacy statement.
+    pub privacy: Privacy,
 }
 
 /// A Debug that counts and shows nothing.
@@ -173,9 +183,8 @@ mod tests {
     fn debug_shows_no_text_and_no_ids() {
         let outcome = Outcome::Drawn { id: TokenId(4242), retention: 0.125 };
         let released = ReleasedToken { start: 3, end: 9, released: "canary".into(), outcome };
-        let release = Release { text: "canary".into(), tokens: vec![released.clone()] };
         let token = Token { id: TokenId(4242), start: 3, end: 9, piece: Piece::Start, kept: None };
-        let all = format!("{outcome:?} {released:?} {release:?} {:?}", Tokens(vec![token]));
+        let all = format!("{outcome:?} {released:?} {:?}", Tokens(vec![token]));
         for secret in ["canary", "4242", "0.125"] {
             assert!(!all.contains(secret), "{all}");
         }

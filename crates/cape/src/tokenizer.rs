@@ -4,6 +4,8 @@
 //! character that is not white space belongs to some token, so that the only text copied verbatim
 //! beside the kept words is white space.
 
+use std::sync::Arc;
+
 use tokenizers::ModelWrapper;
 
 use crate::keep::KeepList;
@@ -15,7 +17,7 @@ use crate::{Error, Result};
 #[derive(Clone)]
 pub struct Tokenizer {
     inner: tokenizers::Tokenizer,
-    vocab: Vocab,
+    vocab: Arc<Vocab>,
 }
 
 impl Tokenizer {
@@ -47,16 +49,19 @@ impl Tokenizer {
             tokens[id as usize] = token;
         }
         let added = inner.get_added_tokens_decoder();
-        let special: Vec<TokenId> =
-            added.iter().filter(|(_, token)| token.special).map(|(&id, _)| TokenId(id)).collect();
+        // flagged as special, or special to BERT whether flagged or not
+        let flagged = added.iter().filter(|(_, token)| token.special).map(|(&id, _)| id);
+        let known = [&model.unk_token, "[CLS]", "[SEP]", "[MASK]", "[PAD]"];
+        let known = known.into_iter().filter_map(|token| inner.token_to_id(token));
+        let special: Vec<TokenId> = flagged.chain(known).map(TokenId).collect();
         let vocab = Vocab::new(&tokens, &special, &model.unk_token)
             .ok_or_else(|| bad("it has no unknown token".into()))?;
-        Ok(Self { inner, vocab })
+        Ok(Self { inner, vocab: Arc::new(vocab) })
     }
 
     /// The vocabulary.
     #[must_use]
-    pub fn vocab(&self) -> &Vocab {
+    pub fn vocab(&self) -> &Arc<Vocab> {
         &self.vocab
     }
 
@@ -100,14 +105,18 @@ impl Tokenizer {
         let mut tokens: Vec<Token> = Vec::with_capacity(encoding.len());
         let mut at = 0;
         for (&id, &(start, end)) in encoding.get_ids().iter().zip(encoding.get_offsets()) {
-            let id = TokenId(id);
+            let mut id = TokenId(id);
             if id.index() >= self.vocab.len() {
                 return Err(Error::Tokenizer("it gave an id outside its vocabulary".into()));
             }
             // one character can make several tokens: the later ones get an empty span
             let start = text.floor_char_boundary(start).max(at);
             let end = text.ceil_char_boundary(end).max(start);
-            let piece = self.vocab.piece(id).unwrap_or(Piece::Start);
+            let piece = self.vocab.piece(id).unwrap_or_else(|| {
+                // "[MASK]" in a text whose tokenizer does not flag it: nothing the model may see
+                id = self.vocab.unknown();
+                Piece::Start
+            });
             let token = Token { id, start, end, piece, kept: None };
             self.cover(text, at, &mut tokens, Some(token));
             at = tokens.last().map_or(at, |token| token.end);

@@ -6,10 +6,8 @@ use crate::{Error, Result};
 /// beside the model, never taken from the prompt at hand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calibration {
-    /// The logit that becomes 0.
-    pub lo: f32,
-    /// The logit that becomes 1.
-    pub hi: f32,
+    lo: f32,
+    hi: f32,
 }
 
 impl Calibration {
@@ -22,15 +20,25 @@ impl Calibration {
     pub fn new(lo: f32, hi: f32) -> Option<Self> {
         (lo.is_finite() && hi.is_finite() && lo < hi).then_some(Self { lo, hi })
     }
+
+    /// The logit that becomes 0.
+    #[must_use]
+    pub fn lo(self) -> f32 {
+        self.lo
+    }
+
+    /// The logit that becomes 1.
+    #[must_use]
+    pub fn hi(self) -> f32 {
+        self.hi
+    }
 }
 
 /// The exponents of context and of meaning.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lambdas {
-    /// λ_L, the importance of the context logit.
-    pub l: f64,
-    /// λ_D, the importance of the embedding distance.
-    pub d: f64,
+    l: f64,
+    d: f64,
 }
 
 impl Default for Lambdas {
@@ -48,6 +56,18 @@ impl Lambdas {
             }
         }
         Ok(Self { l, d })
+    }
+
+    /// λ_L, the importance of the context logit.
+    #[must_use]
+    pub fn l(self) -> f64 {
+        self.l
+    }
+
+    /// λ_D, the importance of the embedding distance.
+    #[must_use]
+    pub fn d(self) -> f64 {
+        self.d
     }
 }
 

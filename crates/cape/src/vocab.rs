@@ -32,6 +32,7 @@ pub struct Vocab {
     starts: Vec<TokenId>,
     continuations: Vec<TokenId>,
     all: Vec<TokenId>,
+    longest: usize,
 }
 
 /// What BERT's vocabularies mark a continuation with.
@@ -70,7 +71,8 @@ impl Vocab {
         };
         let (starts, continuations) = (of(&[Piece::Start]), of(&[Piece::Continuation]));
         let all = of(&[Piece::Start, Piece::Continuation]);
-        Some(Self { entries, ids, unknown, starts, continuations, all })
+        let longest = entries.iter().map(|entry| entry.surface.len()).max().unwrap_or(0);
+        Some(Self { entries, ids, unknown, starts, continuations, all, longest })
     }
 
     /// How many entries there are.
@@ -78,6 +80,12 @@ impl Vocab {
     #[expect(clippy::len_without_is_empty, reason = "it holds the unknown token at least")]
     pub fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    /// The length of the longest entry's text, in bytes.
+    #[must_use]
+    pub fn longest(&self) -> usize {
+        self.longest
     }
 
     /// The entry for what the vocabulary cannot represent.

@@ -22,6 +22,6 @@ pub(crate) fn run(args: &CalibrateArgs) -> Done {
     let calibration = cape_models::calibrate(&device, &texts, &|| progress.inc(1))?;
     progress.finish_and_clear();
     let path = cape_models::save_calibration(&args.model, calibration)?;
-    let (lo, hi) = (calibration.lo, calibration.hi);
+    let (lo, hi) = (calibration.lo(), calibration.hi());
     print(&format!("lo {lo}  hi {hi}  written to {}", path.display()))
 }

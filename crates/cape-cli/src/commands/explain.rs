@@ -34,12 +34,13 @@ pub(crate) fn run(args: &ExplainArgs) -> Done {
     let mut drawn = match &args.released {
         None => vec![None; tokens.as_slice().len()],
         Some(released) => {
-            recover(&tokens, released, &ready.device.tokenizer)?.ok_or_else(|| {
-                Failure::new(
-                    "the text of --released does not line up with the prompt",
-                    "give it as `cape perturb` printed it for this prompt",
-                )
-            })?
+            recover(&text, &tokens, one_line(&text, released), ready.device.tokenizer.vocab())
+                .ok_or_else(|| {
+                    Failure::new(
+                        "the text of --released is no release of this prompt",
+                        "give it as `cape perturb` printed it for this prompt",
+                    )
+                })?
         }
     };
     // what comes after the token has not been drawn yet when the token is
@@ -53,6 +54,12 @@ pub(crate) fn run(args: &ExplainArgs) -> Done {
     } else {
         output::print(&table(&ready, &report, &explanation, token.id))
     }
+}
+
+/// The release without the end of line that printing it added.
+fn one_line<'a>(text: &str, released: &'a str) -> &'a str {
+    let ended = released.strip_suffix('\n').filter(|_| !text.ends_with('\n'));
+    ended.unwrap_or(released)
 }
 
 #[derive(Serialize)]
@@ -118,17 +125,17 @@ impl<'a> Report<'a> {
             original_id: original_id.0,
             position: explanation.position,
             input_ids: explanation.input.iter().map(|id| id.0).collect(),
-            buckets: output::buckets(settings),
-            context: output::context(settings),
+            buckets: settings.buckets.as_str(),
+            context: settings.context.as_str(),
             epsilon: settings.epsilon.get(),
             alpha: explanation.alpha,
-            lambda_l: settings.lambdas.l,
-            lambda_d: settings.lambdas.d,
+            lambda_l: settings.lambdas.l(),
+            lambda_d: settings.lambdas.d(),
             bucket_count: match settings.buckets {
                 Buckets::EqualWidth { count } => Some(count),
                 Buckets::Ranked { .. } => None,
             },
-            calibration: [calibration.lo, calibration.hi],
+            calibration: [calibration.lo(), calibration.hi()],
             total_weight: distribution.total.to_string(),
             candidates: candidates.collect(),
         }

@@ -43,7 +43,7 @@ masked model can be given to --model as well.",
         count(Piece::Start),
         count(Piece::Continuation),
         device.model.window(),
-        calibration.lo,
-        calibration.hi,
+        calibration.lo(),
+        calibration.hi(),
     ))
 }

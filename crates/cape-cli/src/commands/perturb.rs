@@ -14,7 +14,7 @@ use crate::output::{self, Statement};
 use crate::settings::Ready;
 
 /// How many lines are read before they are perturbed side by side.
-const LINES_AT_ONCE: usize = 512;
+const LINES_AT_ONCE: usize = 256;
 
 pub(crate) fn run(args: &PerturbArgs) -> Done {
     if args.lines {
@@ -22,30 +22,31 @@ pub(crate) fn run(args: &PerturbArgs) -> Done {
     }
     let text = input::text(args.text.as_deref())?;
     let ready = Ready::new(&args.mechanism)?;
-    let release = one(&ready, &text, args.seed)?;
-    let statement = statement(&ready, args.seed, std::slice::from_ref(&release));
+    let waiting = output::spinner("perturbing");
+    let release = one(&ready, &text, args.seed, 0);
+    waiting.finish_and_clear();
+    let release = release?;
+    let settings = ready.mechanism.settings();
     if args.json {
-        output::print(&output::json_pretty(&output::release(&text, &release, &statement)))?;
+        output::print(&output::json_pretty(&output::release(&text, &release, settings)))?;
     } else {
         output::print(&release.text)?;
     }
     if args.diff {
         output::note(&output::diff(&text, &release));
     }
-    output::note(&statement);
+    output::note(&Statement::of(settings, &release));
     Ok(())
 }
 
 /// One prompt a line, in order, a bounded number of them in memory.
 fn lines(args: &PerturbArgs) -> Done {
     let ready = Ready::new(&args.mechanism)?;
-    let reader: Box<dyn BufRead> = match &args.text {
-        Some(text) => Box::new(std::io::Cursor::new(text.clone())),
-        None => Box::new(std::io::stdin().lock()),
-    };
+    let settings = ready.mechanism.settings();
+    let (reader, bytes) = input::lines(args.text.as_deref());
     let mut lines = reader.split(b'\n').enumerate();
-    let mut total = Statement::new(&ready, args.seed.is_some());
-    let progress = output::counter("prompts");
+    let mut total: Option<Statement> = None;
+    let progress = output::stream(bytes);
     loop {
         let batch: Vec<(usize, Vec<u8>)> = lines
             .by_ref()
@@ -53,53 +54,47 @@ fn lines(args: &PerturbArgs) -> Done {
             .map(|(i, line)| line.map(|line| (i, line)))
             .collect::<Result<_, _>>()
             .map_err(|error| io("cannot read stdin".into(), &error))?;
-        if batch.is_empty() {
-            break;
-        }
-        let releases: Vec<(String, Release)> = batch
+        let Some(&(last, _)) = batch.last() else { break };
+        let releases: Vec<Done<(String, Release)>> = batch
             .into_par_iter()
             .map(|(i, bytes)| {
-                let seed = args.seed.map(|seed| seed.wrapping_add(i as u64));
-                let release = input::utf8(bytes)
-                    .and_then(|line| one(&ready, &line, seed).map(|release| (line, release)));
-                progress.inc(1);
-                release.map_err(|failure: Failure| {
-                    failure.during(format!("line {} of the input was refused", i + 1))
-                })
+                progress.inc(bytes.len() as u64 + 1);
+                input::utf8(bytes)
+                    .and_then(|line| {
+                        one(&ready, &line, args.seed, i as u64).map(|release| (line, release))
+                    })
+                    .map_err(|failure: Failure| {
+                        failure.during(format!("line {} of the input was refused", i + 1))
+                    })
             })
-            .collect::<Done<_>>()?;
-        for (line, release) in &releases {
-            if args.json {
-                let own = statement(&ready, args.seed, std::slice::from_ref(release));
-                output::print(&output::json(&output::release(line, release, &own)))?;
-            } else {
-                output::print(&release.text)?;
+            .collect();
+        progress.set_message((last + 1).to_string());
+        // the first line that was refused, whichever was found first
+        let releases = releases.into_iter().collect::<Done<Vec<_>>>()?;
+        for (line, release) in releases {
+            progress.suspend(|| {
+                if args.json {
+                    output::print(&output::json(&output::release(&line, &release, settings)))
+                } else {
+                    output::print(&release.text)
+                }
+            })?;
+            match &mut total {
+                Some(total) => total.add(&release),
+                None => total = Some(Statement::of(settings, &release)),
             }
-            total.add(release);
         }
     }
     progress.finish_and_clear();
-    if total.is_empty() {
-        return Err(input::empty());
-    }
-    output::note(&total);
+    output::note(&total.ok_or_else(input::empty)?);
     Ok(())
 }
 
-fn one(ready: &Ready, text: &str, seed: Option<u64>) -> Done<Release> {
-    let go = |rng: &mut dyn cape::rng::CryptoRng| {
-        sanitize(text, &ready.device.tokenizer, &ready.keep, &ready.mechanism, rng)
+/// One release; `stream` keeps the draws of different lines apart where they come from one seed.
+fn one(ready: &Ready, text: &str, seed: Option<u64>, stream: u64) -> Done<Release> {
+    let mut rng = match seed {
+        Some(seed) => rng::seeded(seed, stream),
+        None => rng::secure()?,
     };
-    Ok(match seed {
-        Some(seed) => go(&mut rng::seeded(seed)),
-        None => go(&mut rng::secure()?),
-    }?)
-}
-
-fn statement(ready: &Ready, seed: Option<u64>, releases: &[Release]) -> Statement {
-    let mut statement = Statement::new(ready, seed.is_some());
-    for release in releases {
-        statement.add(release);
-    }
-    statement
+    Ok(sanitize(text, &ready.device.tokenizer, &ready.keep, &ready.mechanism, &mut rng)?)
 }

@@ -1,17 +1,18 @@
 #![doc = include_str!("cape.md")]
+#![allow(rustdoc::broken_intra_doc_links, reason = "P[y] is a probability, not a link")]
 
 use std::sync::Arc;
 
 use rand::CryptoRng;
 
 use crate::buckets::EqualWidth;
-use crate::context::{Context, view};
+use crate::context::{Context, view, window};
 use crate::distance::distances;
 use crate::mechanism::Mechanism;
 use crate::model::LanguageModel;
 use crate::privacy::{Epsilon, Evidence, Guarantee, Notion, Reach, round_up};
 use crate::rank::{RankTable, nth_best, rank_of, ranking};
-use crate::text::{Outcome, Piece, Token, TokenId, Tokens};
+use crate::text::{Kinds, Outcome, Piece, Token, TokenId, Tokens};
 use crate::utility::{Lambdas, utilities};
 use crate::vocab::Candidates;
 use crate::{Error, Result};
@@ -29,6 +30,17 @@ pub enum Buckets {
         /// N_b.
         count: usize,
     },
+}
+
+impl Buckets {
+    /// As it appears in output for machines.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ranked { .. } => "ranked",
+            Self::EqualWidth { .. } => "equal-width",
+        }
+    }
 }
 
 /// All that defines the mechanism beside the model.
@@ -55,11 +67,8 @@ pub struct Cape {
 
 /// The selection, with what can be computed before any prompt is seen.
 enum Selection {
-    /// One table for word beginnings, one for continuations; none where there is nothing to draw.
-    Ranked {
-        start: Option<RankTable>,
-        continuation: Option<RankTable>,
-    },
+    /// A table for each kind of piece; none where there is nothing to draw.
+    Ranked(Kinds<Option<RankTable>>),
     EqualWidth(EqualWidth),
 }
 
@@ -109,21 +118,19 @@ const BATCH: usize = 16;
 impl Cape {
     /// The mechanism with these settings.
     pub fn new(model: Arc<dyn LanguageModel>, settings: Settings) -> Result<Self> {
-        let n = |piece| model.vocab().candidates(piece, settings.candidates).len();
+        let n = Kinds::of(|piece| model.vocab().candidates(piece, settings.candidates).len());
         let selection = match settings.buckets {
             Buckets::Ranked { alpha } => {
-                let table = |piece| match n(piece) {
+                let table = |&n: &usize| match n {
                     0 | 1 => Ok(None),
                     n => RankTable::new(n, settings.epsilon, alpha).map(Some),
                 };
-                Selection::Ranked {
-                    start: table(Piece::Start)?,
-                    continuation: table(Piece::Continuation)?,
-                }
+                let [start, continuation] = n.both().map(table);
+                Selection::Ranked(Kinds { start: start?, continuation: continuation? })
             }
             Buckets::EqualWidth { count } => {
                 let rule = EqualWidth::new(count, settings.epsilon)?;
-                rule.bound(n(Piece::Start).max(n(Piece::Continuation)))?;
+                rule.bound(n.start.max(n.continuation))?;
                 Selection::EqualWidth(rule)
             }
         };
@@ -144,6 +151,9 @@ impl Cape {
 
     /// The distribution at position `i` with everything that led to it. `drawn` says how the other
     /// sensitive tokens came out; none is a mask. It matters in the released context only.
+    ///
+    /// # Panics
+    /// If `i` is no position of `tokens`, or `drawn` is not as long as they are.
     pub fn explain(
         &self,
         tokens: &Tokens,
@@ -156,7 +166,7 @@ impl Cape {
         let scores = self.scores(token, logits.row(0));
         let distribution = self.distribution(token.piece, &scores.utilities)?;
         let alpha = match self.selection {
-            Selection::Ranked { .. } => Some(self.table(token.piece)?.alpha()),
+            Selection::Ranked(ref tables) => Some(self.table(tables, token.piece)?.alpha()),
             Selection::EqualWidth(_) => None,
         };
         let (input, position) = self.model.input(&view.ids, view.position);
@@ -175,8 +185,8 @@ impl Cape {
     fn distribution(&self, piece: Piece, utilities: &[f32]) -> Result<Distribution> {
         let order = ranking(utilities);
         Ok(match &self.selection {
-            Selection::Ranked { .. } => {
-                let table = self.table(piece)?;
+            Selection::Ranked(tables) => {
+                let table = self.table(tables, piece)?;
                 let mut weights = vec![0; utilities.len()];
                 for (i, &candidate) in order.iter().enumerate() {
                     weights[candidate as usize] = table.weight(i + 1);
@@ -207,8 +217,8 @@ impl Cape {
         let scores = self.scores(token, logits);
         let own = scores.candidates.binary_search(&token.id).ok();
         let (drawn, retention) = match &self.selection {
-            Selection::Ranked { .. } => {
-                let table = self.table(token.piece)?;
+            Selection::Ranked(tables) => {
+                let table = self.table(tables, token.piece)?;
                 let rank = table.draw(rng);
                 let drawn = nth_best(&scores.utilities, rank);
                 (drawn, own.map(|own| table.probability(rank_of(&scores.utilities, own))))
@@ -221,16 +231,17 @@ impl Cape {
         Ok(Outcome::Drawn { id: scores.candidates[drawn], retention: retention.unwrap_or(0.0) })
     }
 
-    fn table(&self, piece: Piece) -> Result<&RankTable> {
-        let Selection::Ranked { start, continuation } = &self.selection else {
-            unreachable!("only asked for ranked")
-        };
-        let table = match piece {
-            Piece::Start => start,
-            Piece::Continuation => continuation,
-        };
-        let n = self.model.vocab().candidates(piece, self.settings.candidates).len();
-        table.as_ref().ok_or(Error::Candidates(n))
+    /// How many candidates a position of this kind has.
+    fn candidates(&self, piece: Piece) -> usize {
+        self.model.vocab().candidates(piece, self.settings.candidates).len()
+    }
+
+    fn table<'a>(
+        &self,
+        tables: &'a Kinds<Option<RankTable>>,
+        piece: Piece,
+    ) -> Result<&'a RankTable> {
+        tables.get(piece).as_ref().ok_or_else(|| Error::Candidates(self.candidates(piece)))
     }
 }
 
@@ -238,20 +249,21 @@ impl Mechanism for Cape {
     fn guarantee(&self) -> Guarantee {
         let nominal = self.settings.epsilon;
         let (bound, most_kept, evidence) = match &self.selection {
-            Selection::Ranked { start, continuation } => {
-                let most = |f: fn(&RankTable) -> f64| {
-                    start.iter().chain(continuation).map(f).fold(0.0, f64::max)
+            Selection::Ranked(tables) => {
+                let of = |f: fn(&RankTable) -> f64| {
+                    Kinds::of(|piece| tables.get(piece).as_ref().map_or(0.0, f))
                 };
-                let exact = most(RankTable::epsilon);
+                let exact = of(RankTable::epsilon);
+                let exact = exact.start.max(exact.continuation);
                 let bound = round_up(exact).min(nominal.get().max(exact));
-                (bound, most(|table| table.probability(1)), Evidence::Proof)
+                (bound, of(|table| table.probability(1)), Evidence::Proof)
             }
             Selection::EqualWidth(rule) => {
-                let bounds = [Piece::Start, Piece::Continuation].map(|piece| {
-                    let n = self.model.vocab().candidates(piece, self.settings.candidates).len();
-                    rule.bound(n).unwrap_or(0.0)
-                });
-                (bounds[0].max(bounds[1]), rule.most_kept(), Evidence::Bound)
+                // a kind with nothing to draw from is refused when it is met
+                let bound = |piece| rule.bound(self.candidates(piece)).unwrap_or(0.0);
+                let bounds = Kinds::of(bound);
+                let bound = bounds.start.max(bounds.continuation);
+                (bound, Kinds::of(|_| rule.most_kept()), Evidence::Bound)
             }
         };
         let reach = match self.settings.context {
@@ -278,18 +290,16 @@ impl Mechanism for Cape {
                 }
             }
             Context::Raw => {
-                let views = sensitive
-                    .iter()
-                    .map(|&i| (i, view(&*self.model, Context::Raw, tokens, &drawn, i)));
-                let views: Vec<_> = views.collect();
-                // positions that see the same tokens share a call
-                for same in views.chunk_by(|(_, a), (_, b)| a.ids == b.ids) {
+                // positions that see the same window share a call
+                let seen = |&i: &usize| window(tokens.0.len(), i, self.model.window());
+                for same in sensitive.chunk_by(|a, b| seen(a) == seen(b)) {
                     for batch in same.chunks(BATCH) {
-                        let positions: Vec<usize> =
-                            batch.iter().map(|(_, view)| view.position).collect();
-                        let logits = self.model.logits(&batch[0].1.ids, &positions)?;
-                        for (row, (i, _)) in batch.iter().enumerate() {
-                            outcomes.push(self.draw(&tokens.0[*i], logits.row(row), rng)?);
+                        let start = seen(&batch[0]).start;
+                        let positions: Vec<usize> = batch.iter().map(|i| i - start).collect();
+                        let view = view(&*self.model, Context::Raw, tokens, &drawn, batch[0]);
+                        let logits = self.model.logits(&view.ids, &positions)?;
+                        for (row, &i) in batch.iter().enumerate() {
+                            outcomes.push(self.draw(&tokens.0[i], logits.row(row), rng)?);
                         }
                     }
                 }

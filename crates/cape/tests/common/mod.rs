@@ -13,6 +13,7 @@ use cape::vocab::{Candidates, Vocab};
 
 /// Logits and embeddings by a hash of the seed and of all that is seen.
 pub(crate) struct HashModel {
+    window: usize,
     vocab: Vocab,
     embeddings: Embeddings,
     seed: u64,
@@ -22,15 +23,16 @@ pub(crate) struct HashModel {
 pub(crate) const FIRST: u32 = 2;
 
 impl HashModel {
-    /// `n` words that can be drawn.
-    pub(crate) fn new(n: u32, seed: u64) -> Self {
+    /// `starts` word beginnings and `continuations` that can be drawn, `window` tokens seen.
+    pub(crate) fn new(starts: u32, continuations: u32, window: usize, seed: u64) -> Self {
         let mut tokens: Vec<String> = vec!["[UNK]".into(), "[MASK]".into()];
-        tokens.extend((0..n).map(|i| format!("w{i}")));
+        tokens.extend((0..starts).map(|i| format!("w{i}")));
+        tokens.extend((0..continuations).map(|i| format!("##c{i}")));
         let special: Vec<TokenId> = (0..FIRST).map(TokenId).collect();
         let vocab = Vocab::new(&tokens, &special, "[UNK]").unwrap();
-        let rows = (0..u64::from(n + FIRST) * 3).map(|i| unit(mix(seed, i)) * 2.0 - 1.0);
+        let rows = (0..tokens.len() as u64 * 3).map(|i| unit(mix(seed, i)) * 2.0 - 1.0);
         let embeddings = Embeddings::new(rows.collect(), 3);
-        Self { vocab, embeddings, seed }
+        Self { window, vocab, embeddings, seed }
     }
 }
 
@@ -48,7 +50,7 @@ impl LanguageModel for HashModel {
         TokenId(1)
     }
     fn window(&self) -> usize {
-        8
+        self.window
     }
     fn input(&self, ids: &[TokenId], position: usize) -> (Vec<TokenId>, usize) {
         let mut input = ids.to_vec();
@@ -85,7 +87,7 @@ pub(crate) fn cape(n: u32, seed: u64, epsilon: f64, buckets: Buckets, context: C
         candidates: Candidates::Typed,
         lambdas: Lambdas::default(),
     };
-    Cape::new(Arc::new(HashModel::new(n, seed)), settings).unwrap()
+    Cape::new(Arc::new(HashModel::new(n, 0, 8, seed)), settings).unwrap()
 }
 
 /// A prompt of these words; the second one is kept.
