@@ -39,6 +39,11 @@ pub struct Bert {
     cls: TokenId,
     sep: TokenId,
     mask: TokenId,
+    network: Network,
+}
+
+/// The weights and what is computed from them.
+pub(crate) struct Network {
     heads: usize,
     words: Embeddings,
     positions: Vec<f32>,
@@ -112,59 +117,59 @@ impl Config {
 }
 
 impl Bert {
-    /// From the bytes of `config.json` and `model.safetensors`. `window` is how many tokens of a
-    /// prompt to look at, at most.
-    pub fn new(
-        config: &[u8],
-        weights: &[u8],
+    /// A network with the vocabulary that goes with it. `window` is how many tokens of a prompt to
+    /// look at, at most.
+    pub(crate) fn new(
+        network: Network,
         vocab: Arc<Vocab>,
         calibration: Calibration,
         window: Option<usize>,
     ) -> Result<Self> {
-        let config = Config::parse(config)?;
-        if vocab.len() != config.vocab_size {
-            return Err(Error::Vocabulary { tokenizer: vocab.len(), model: config.vocab_size });
+        let rows = network.head.bias.len();
+        if vocab.len() != rows {
+            return Err(Error::Vocabulary { tokenizer: vocab.len(), model: rows });
         }
         let special = |token| vocab.id(token).ok_or(Error::SpecialToken(token));
         let (cls, sep, mask) = (special("[CLS]")?, special("[SEP]")?, special("[MASK]")?);
-        let file = Weights::new(weights)?;
-        let load = Loader { file: &file, config: &config };
-        let hidden = config.hidden_size;
-        let words = load.get("embeddings.word_embeddings.weight", &[config.vocab_size, hidden])?;
-        let positions = load.get(
-            "embeddings.position_embeddings.weight",
-            &[config.max_position_embeddings, hidden],
-        )?;
-        let token_type =
-            load.get("embeddings.token_type_embeddings.weight", &[config.type_vocab_size, hidden])?;
-        let layers = (0..config.num_hidden_layers).map(|i| load.layer(i)).collect::<Result<_>>()?;
-        let window = window.unwrap_or(usize::MAX).clamp(1, config.max_position_embeddings - 2);
-        Ok(Self {
-            cls,
-            sep,
-            mask,
-            heads: config.num_attention_heads,
-            words: Embeddings::new(words, hidden),
-            positions,
-            token_type: token_type[..hidden].to_vec(),
-            norm: load.norm("embeddings.LayerNorm")?,
-            layers,
-            head: load.head()?,
-            vocab,
-            calibration,
-            window,
-        })
+        let most = network.positions.len() / network.words.dim() - 2;
+        let window = window.unwrap_or(most).clamp(1, most);
+        Ok(Self { vocab, calibration, window, cls, sep, mask, network })
     }
 
     /// The model's size in words.
     #[must_use]
     pub fn shape(&self) -> String {
-        format!("{} layers, {} wide, {} heads", self.layers.len(), self.words.dim(), self.heads)
+        let Network { layers, words, heads, .. } = &self.network;
+        format!("{} layers, {} wide, {heads} heads", layers.len(), words.dim())
+    }
+}
+
+impl Network {
+    /// From the bytes of `config.json` and `model.safetensors`.
+    pub(crate) fn new(config: &[u8], weights: &[u8]) -> Result<Self> {
+        let config = Config::parse(config)?;
+        let file = Weights::new(weights)?;
+        let load = Loader { file: &file, config: &config };
+        let hidden = config.hidden_size;
+        let table = |name: &str, rows: usize| load.get(name, &[rows, hidden]);
+        let words = table("embeddings.word_embeddings.weight", config.vocab_size)?;
+        let positions =
+            table("embeddings.position_embeddings.weight", config.max_position_embeddings)?;
+        let types = table("embeddings.token_type_embeddings.weight", config.type_vocab_size)?;
+        let layers = (0..config.num_hidden_layers).map(|i| load.layer(i));
+        Ok(Self {
+            heads: config.num_attention_heads,
+            words: Embeddings::new(words, hidden),
+            positions,
+            token_type: types[..hidden].to_vec(),
+            norm: load.norm("embeddings.LayerNorm")?,
+            layers: layers.collect::<Result<_>>()?,
+            head: load.head()?,
+        })
     }
 
-    /// The hidden state of one row of each sequence after the last layer. All sequences have the
-    /// same length.
-    fn hidden(&self, inputs: &[Vec<TokenId>], rows: &[usize]) -> Vec<f32> {
+    /// The logits at one row of each sequence. All sequences have the same length.
+    fn logits(&self, inputs: &[Vec<TokenId>], rows: &[usize]) -> Vec<f32> {
         let len = inputs[0].len();
         let mut x = self.embed(inputs);
         for (i, layer) in self.layers.iter().enumerate() {
@@ -172,7 +177,11 @@ impl Bert {
             let only = (i + 1 == self.layers.len()).then_some(rows);
             x = layer.forward(&x, len, self.heads, only);
         }
-        x
+        let mut x = self.head.transform.forward(&x);
+        gelu(&mut x);
+        self.head.norm.forward(&mut x);
+        let decoder = self.head.decoder.as_deref().unwrap_or(self.words.data());
+        project(&x, decoder, &self.head.bias)
     }
 
     fn embed(&self, inputs: &[Vec<TokenId>]) -> Vec<f32> {
@@ -195,7 +204,7 @@ impl LanguageModel for Bert {
     }
 
     fn embeddings(&self) -> &Embeddings {
-        &self.words
+        &self.network.words
     }
 
     fn calibration(&self) -> Calibration {
@@ -225,11 +234,7 @@ impl LanguageModel for Bert {
         }
         let (inputs, rows): (Vec<_>, Vec<_>) =
             positions.iter().map(|&position| self.input(ids, position)).unzip();
-        let mut x = self.head.transform.forward(&self.hidden(&inputs, &rows));
-        gelu(&mut x);
-        self.head.norm.forward(&mut x);
-        let decoder = self.head.decoder.as_deref().unwrap_or(self.words.data());
-        let data = project(&x, decoder, &self.head.bias);
+        let data = self.network.logits(&inputs, &rows);
         Ok(Logits::new(data, self.vocab.len()))
     }
 }

@@ -8,6 +8,7 @@ use cape::tokenizer::Tokenizer;
 use cape::utility::Calibration;
 use serde::{Deserialize, Serialize};
 
+use crate::bert::Network;
 use crate::{Bert, Device, Error, Result};
 
 /// The name of the embedded default model.
@@ -91,10 +92,13 @@ impl Files {
     }
 
     fn build(&self, calibration: Option<Calibration>, window: Option<usize>) -> Result<Device> {
-        let tokenizer = Tokenizer::from_json(&self.tokenizer)?;
+        let (tokenizer, network) = rayon::join(
+            || Tokenizer::from_json(&self.tokenizer),
+            || Network::new(&self.config, &self.weights),
+        );
+        let (tokenizer, network) = (tokenizer?, network?);
         let model = Bert::new(
-            &self.config,
-            &self.weights,
+            network,
             Arc::clone(tokenizer.vocab()),
             calibration.unwrap_or(Calibration::DEFAULT),
             window,
