@@ -290,5 +290,5 @@ pub(crate) fn stream(bytes: Option<u64>) -> ProgressBar {
         None => "{spinner} {msg} prompts  {elapsed}",
     };
     let bar = bytes.map_or_else(ProgressBar::no_length, ProgressBar::new);
-    bar.with_style(ProgressStyle::with_template(style).expect("a fixed template"))
+    bar.with_style(ProgressStyle::with_template(style).expect("a fixed template")).with_message("0")
 }

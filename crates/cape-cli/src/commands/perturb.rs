@@ -71,17 +71,19 @@ fn lines(args: &PerturbArgs) -> Done {
         progress.set_message((last + 1).to_string());
         // the first line that was refused, whichever was found first
         let releases = releases.into_iter().collect::<Done<Vec<_>>>()?;
-        for (line, release) in releases {
-            progress.suspend(|| {
+        progress.suspend(|| {
+            releases.iter().try_for_each(|(line, release)| {
                 if args.json {
-                    output::print(&output::json(&output::release(&line, &release, settings)))
+                    output::print(&output::json(&output::release(line, release, settings)))
                 } else {
                     output::print(&release.text)
                 }
-            })?;
+            })
+        })?;
+        for (_, release) in &releases {
             match &mut total {
-                Some(total) => total.add(&release),
-                None => total = Some(Statement::of(settings, &release)),
+                Some(total) => total.add(release),
+                None => total = Some(Statement::of(settings, release)),
             }
         }
     }
