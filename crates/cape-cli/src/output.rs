@@ -77,7 +77,8 @@ impl fmt::Display for Statement {
             _ => writeln!(
                 f,
                 "privacy: NONE: drawn with --seed, for experiments only \
-                 (ε = {bound} per token without it; {form})"
+                 (ε = {} per token without it; {form})",
+                up(bound)
             )?,
         }
         let (all, one) =
