@@ -66,7 +66,7 @@ impl Ready {
 }
 
 /// Loads a model and warns where it has no calibration.
-pub(crate) fn load(name_or_dir: &str) -> Done<Device> {
+fn load(name_or_dir: &str) -> Done<Device> {
     let device = cape_models::load(name_or_dir)?;
     if !device.calibrated {
         note(&format!(

@@ -13,7 +13,7 @@ use crate::{Error, Result};
 /// The weight of the best bucket as a whole, before it is shared among its members.
 const TOP: f64 = (1_u64 << 54) as f64;
 /// The largest number of buckets: their weights together stay below 2^64.
-pub const MOST_BUCKETS: usize = 1000;
+const MOST_BUCKETS: usize = 1000;
 /// How much the integers may differ from the exponentials: beyond this the draw is refused.
 const MOST_ROUNDING: f64 = 1.0 / 1024.0;
 /// What floating-point arithmetic may add to a bucket's score: more than 8·n·2^−53 for the most
@@ -49,12 +49,6 @@ impl EqualWidth {
             let value = count as f64;
             Err(Error::Setting { name: "bucket-count", range: "from 2 to 1000", value })
         }
-    }
-
-    /// N_b.
-    #[must_use]
-    pub fn count(&self) -> usize {
-        self.count
     }
 
     /// Buckets, means and integer weights of one row of utilities.

@@ -137,12 +137,6 @@ impl Cape {
         Ok(Self { model, settings, selection })
     }
 
-    /// The model.
-    #[must_use]
-    pub fn model(&self) -> &dyn LanguageModel {
-        &*self.model
-    }
-
     /// The settings.
     #[must_use]
     pub fn settings(&self) -> &Settings {
