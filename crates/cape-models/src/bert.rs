@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use cape::model::{Embeddings, LanguageModel, Logits};
+use cape::model::{Embeddings, LanguageModel, View};
 use cape::text::TokenId;
 use cape::utility::Calibration;
-use cape::vocab::Vocab;
+use cape::vocab::{Candidates, Vocab};
 use serde::Deserialize;
 
 use crate::layers::{Attention, LayerNorm, Linear, add, gelu, project};
@@ -32,7 +32,7 @@ struct Config {
 }
 
 /// The model.
-pub struct Bert {
+pub(crate) struct Bert {
     vocab: Arc<Vocab>,
     calibration: Calibration,
     window: usize,
@@ -137,8 +137,7 @@ impl Bert {
     }
 
     /// The model's size in words.
-    #[must_use]
-    pub fn shape(&self) -> String {
+    pub(crate) fn shape(&self) -> String {
         let Network { layers, words, heads, .. } = &self.network;
         format!("{} layers, {} wide, {heads} heads", layers.len(), words.dim())
     }
@@ -168,14 +167,14 @@ impl Network {
         })
     }
 
-    /// The logits at one row of each sequence. All sequences have the same length.
+    /// The logits at one row of each sequence.
     fn logits(&self, inputs: &[Vec<TokenId>], rows: &[usize]) -> Vec<f32> {
-        let len = inputs[0].len();
+        let lens: Vec<usize> = inputs.iter().map(Vec::len).collect();
         let mut x = self.embed(inputs);
         for (i, layer) in self.layers.iter().enumerate() {
             // the last layer is needed at one row of each sequence only
             let only = (i + 1 == self.layers.len()).then_some(rows);
-            x = layer.forward(&x, len, self.heads, only);
+            x = layer.forward(&x, &lens, self.heads, only);
         }
         let mut x = self.head.transform.forward(&x);
         gelu(&mut x);
@@ -186,7 +185,7 @@ impl Network {
 
     fn embed(&self, inputs: &[Vec<TokenId>]) -> Vec<f32> {
         let hidden = self.words.dim();
-        let mut x = Vec::with_capacity(inputs.len() * inputs[0].len() * hidden);
+        let mut x = Vec::with_capacity(inputs.iter().map(Vec::len).sum::<usize>() * hidden);
         for input in inputs {
             for (&id, position) in input.iter().zip(self.positions.chunks_exact(hidden)) {
                 let word = self.words.row(id).iter();
@@ -228,36 +227,41 @@ impl LanguageModel for Bert {
         (input, position + 1)
     }
 
-    fn logits(&self, ids: &[TokenId], positions: &[usize]) -> cape::Result<Logits> {
-        if positions.is_empty() {
-            return Ok(Logits::new(Vec::new(), self.vocab.len()));
+    fn logits(
+        &self,
+        views: &mut [View<'_>],
+        candidates: Candidates,
+    ) -> cape::Result<Vec<Vec<f32>>> {
+        let asked: Vec<_> = views
+            .iter()
+            .flat_map(|view| view.positions.iter().map(|&(at, piece)| (view.ids, at, piece)))
+            .collect();
+        if asked.is_empty() {
+            return Ok(Vec::new());
         }
         let (inputs, rows): (Vec<_>, Vec<_>) =
-            positions.iter().map(|&position| self.input(ids, position)).unzip();
-        let data = self.network.logits(&inputs, &rows);
-        Ok(Logits::new(data, self.vocab.len()))
+            asked.iter().map(|&(ids, at, _)| self.input(ids, at)).unzip();
+        let logits = self.network.logits(&inputs, &rows);
+        let rows = logits.chunks_exact(self.vocab.len()).zip(asked).map(|(row, (.., piece))| {
+            self.vocab.candidates(piece, candidates).iter().map(|id| row[id.index()]).collect()
+        });
+        Ok(rows.collect())
     }
 }
 
 impl Layer {
     /// All rows, or one row of each sequence only.
-    fn forward(&self, x: &[f32], len: usize, heads: usize, only: Option<&[usize]>) -> Vec<f32> {
+    fn forward(&self, x: &[f32], lens: &[usize], heads: usize, only: Option<&[usize]>) -> Vec<f32> {
         let hidden = self.attended_norm.weight.len();
-        let mut y: Vec<f32> = match only {
-            None => x.to_vec(),
-            Some(rows) => x
-                .chunks_exact(len * hidden)
-                .zip(rows)
-                .flat_map(|(sequence, &row)| &sequence[row * hidden..][..hidden])
-                .copied()
-                .collect(),
+        let (mut y, queries): (Vec<f32>, Vec<usize>) = match only {
+            None => (x.to_vec(), lens.to_vec()),
+            Some(rows) => {
+                let starts = lens.iter().scan(0, |at, len| Some(std::mem::replace(at, *at + len)));
+                let row = |(start, row)| &x[(start + row) * hidden..][..hidden];
+                (starts.zip(rows).flat_map(row).copied().collect(), vec![1; lens.len()])
+            }
         };
-        let attention = Attention {
-            queries: if only.is_some() { 1 } else { len },
-            len,
-            heads,
-            width: hidden / heads,
-        };
+        let attention = Attention { queries: &queries, lens, heads, width: hidden / heads };
         let attended = attention.forward(
             &self.query.forward(&y),
             &self.key.forward(x),

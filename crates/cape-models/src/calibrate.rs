@@ -3,13 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use cape::keep::KeepList;
-use cape::model::LanguageModel;
+use cape::model::{Memory, View};
 use cape::utility::Calibration;
 use cape::vocab::Candidates;
 use rayon::prelude::*;
 
 use crate::files::{CapeJson, write_cape_json};
 use crate::{Device, Error, Files, Result};
+
+/// How many positions go to the model at once.
+const BATCH: usize = 16;
 
 /// The smallest and the largest logit that the model gives any candidate at the sensitive
 /// positions of these texts, each position masked in turn. `done` is told after every text.
@@ -23,12 +26,14 @@ pub fn calibrate(device: &Device, texts: &[&str], done: &(dyn Fn() + Sync)) -> R
             // a text longer than the model is seen in pieces
             for part in tokens.as_slice().chunks(device.model.window()) {
                 let ids: Vec<_> = part.iter().map(|token| token.id).collect();
-                for (i, token) in part.iter().enumerate().filter(|(_, t)| t.kept.is_none()) {
-                    let logits = device.model.logits(&ids, &[i])?;
-                    let candidates = device.model.vocab().candidates(token.piece, Candidates::All);
-                    for id in candidates {
-                        lo = lo.min(logits.row(0)[id.index()]);
-                        hi = hi.max(logits.row(0)[id.index()]);
+                let sensitive = part.iter().enumerate().filter(|(_, token)| token.kept.is_none());
+                let positions: Vec<_> = sensitive.map(|(i, token)| (i, token.piece)).collect();
+                let mut memory = Memory::default();
+                for positions in positions.chunks(BATCH) {
+                    let view = View { ids: &ids, positions, memory: &mut memory };
+                    for row in device.model.logits(&mut [view], Candidates::All)? {
+                        lo = row.iter().fold(lo, |lo, &logit| lo.min(logit));
+                        hi = row.iter().fold(hi, |hi, &logit| hi.max(logit));
                     }
                 }
             }

@@ -8,8 +8,8 @@ use cape::tokenizer::Tokenizer;
 use cape::utility::Calibration;
 use serde::{Deserialize, Serialize};
 
-use crate::bert::Network;
-use crate::{Bert, Device, Error, Result};
+use crate::bert::{Bert, Network};
+use crate::{Device, Error, Result};
 
 /// The name of the embedded default model.
 pub const DEFAULT: &str = "default";
@@ -104,6 +104,7 @@ impl Files {
             window,
         )?;
         Ok(Device {
+            shape: model.shape(),
             model: Arc::new(model),
             tokenizer: Arc::new(tokenizer),
             calibrated: calibration.is_some(),

@@ -73,60 +73,63 @@ pub(crate) fn gelu(x: &mut [f32]) {
 
 /// Attention of some rows of each sequence to all rows of it.
 ///
-/// `q` has `queries` rows per sequence; `k` and `v` have `len` rows per sequence. Each head looks
-/// at `width` columns of the rows. The result has the shape of `q`.
-pub(crate) struct Attention {
-    pub(crate) queries: usize,
-    pub(crate) len: usize,
+/// Sequence i has `queries[i]` rows in `q`, and `lens[i]` rows in `k` and `v`. Each head looks at
+/// `width` columns of the rows. The result has the shape of `q`.
+pub(crate) struct Attention<'a> {
+    pub(crate) queries: &'a [usize],
+    pub(crate) lens: &'a [usize],
     pub(crate) heads: usize,
     pub(crate) width: usize,
 }
 
-impl Attention {
+impl Attention<'_> {
     pub(crate) fn forward(&self, q: &[f32], k: &[f32], v: &[f32]) -> Vec<f32> {
         let hidden = self.heads * self.width;
+        let mut out = vec![0.0; q.len()];
+        let (mut parts, mut rest, mut from, mut start) = (Vec::new(), &mut out[..], 0, 0);
+        for (&queries, &len) in self.queries.iter().zip(self.lens) {
+            let (part, after) = rest.split_at_mut(queries * hidden);
+            let rows = start * hidden..(start + len) * hidden;
+            parts.push((part, &q[from * hidden..][..queries * hidden], &k[rows.clone()], &v[rows]));
+            (rest, from, start) = (after, from + queries, start + len);
+        }
+        parts.into_par_iter().for_each(|(out, q, k, v)| self.sequence(out, q, k, v));
+        out
+    }
+
+    fn sequence(&self, out: &mut [f32], q: &[f32], k: &[f32], v: &[f32]) {
+        let hidden = self.heads * self.width;
+        let (queries, len) = (q.len() / hidden, k.len() / hidden);
         let gemm = GemmExecutor::new();
         let alpha = 1.0 / (self.width as f32).sqrt();
-        let mut out = vec![0.0; q.len()];
-        out.par_chunks_mut(self.queries * hidden).enumerate().for_each(|(sequence, out)| {
-            let q = &q[sequence * self.queries * hidden..][..self.queries * hidden];
-            let rows = sequence * self.len * hidden..(sequence + 1) * self.len * hidden;
-            let (k, v) = (&k[rows.clone()], &v[rows]);
-            let mut scores = vec![0.0; self.queries * self.len];
-            let mut mixed = vec![0.0; self.queries * self.width];
-            for head in 0..self.heads {
-                let columns = head * self.width..(head + 1) * self.width;
-                let part = |x, rows| {
-                    NdTensorView::from_data([rows, hidden], x).slice_axis(1, columns.clone())
-                };
-                let (q, k, v) = (part(q, self.queries), part(k, self.len), part(v, self.len));
-                gemm.gemm(
-                    &mut scores,
-                    GemmInputA::Unpacked(q),
-                    GemmInputB::Unpacked(k.transposed()),
-                    GemmOptions { alpha, ..Default::default() },
-                )
-                .expect("the sizes agree by construction");
-                for row in scores.chunks_exact_mut(self.len) {
-                    Softmax::new_mut(row).dispatch();
-                }
-                gemm.gemm(
-                    &mut mixed,
-                    GemmInputA::Unpacked(NdTensorView::from_data(
-                        [self.queries, self.len],
-                        &scores[..],
-                    )),
-                    GemmInputB::Unpacked(v),
-                    GemmOptions::default(),
-                )
-                .expect("the sizes agree by construction");
-                for (out, mixed) in out.chunks_exact_mut(hidden).zip(mixed.chunks_exact(self.width))
-                {
-                    out[columns.clone()].copy_from_slice(mixed);
-                }
+        let mut scores = vec![0.0; queries * len];
+        let mut mixed = vec![0.0; queries * self.width];
+        for head in 0..self.heads {
+            let columns = head * self.width..(head + 1) * self.width;
+            let part =
+                |x, rows| NdTensorView::from_data([rows, hidden], x).slice_axis(1, columns.clone());
+            let (q, k, v) = (part(q, queries), part(k, len), part(v, len));
+            gemm.gemm(
+                &mut scores,
+                GemmInputA::Unpacked(q),
+                GemmInputB::Unpacked(k.transposed()),
+                GemmOptions { alpha, ..Default::default() },
+            )
+            .expect("the sizes agree by construction");
+            for row in scores.chunks_exact_mut(len) {
+                Softmax::new_mut(row).dispatch();
             }
-        });
-        out
+            gemm.gemm(
+                &mut mixed,
+                GemmInputA::Unpacked(NdTensorView::from_data([queries, len], &scores[..])),
+                GemmInputB::Unpacked(v),
+                GemmOptions::default(),
+            )
+            .expect("the sizes agree by construction");
+            for (out, mixed) in out.chunks_exact_mut(hidden).zip(mixed.chunks_exact(self.width)) {
+                out[columns.clone()].copy_from_slice(mixed);
+            }
+        }
     }
 }
 

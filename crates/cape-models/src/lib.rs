@@ -31,7 +31,6 @@ mod layers;
 mod pack;
 mod weights;
 
-pub use bert::Bert;
 pub use calibrate::{calibrate, save_calibration};
 pub use error::{Error, Result};
 pub use files::{DEFAULT, Files};
@@ -39,15 +38,18 @@ pub use pack::{Precision, pack};
 
 use std::sync::Arc;
 
+use cape::model::LanguageModel;
 use cape::tokenizer::Tokenizer;
 
 /// A model ready for use, with its tokenizer.
 #[derive(Clone)]
 pub struct Device {
     /// The model.
-    pub model: Arc<Bert>,
+    pub model: Arc<dyn LanguageModel>,
     /// Its tokenizer.
     pub tokenizer: Arc<Tokenizer>,
+    /// The model's architecture and size in words.
+    pub shape: String,
     /// Whether the model came with a calibration of its own; without one the public default
     /// stands in.
     pub calibrated: bool,

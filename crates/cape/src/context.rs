@@ -27,21 +27,15 @@ impl Context {
     }
 }
 
-/// The tokens that the model is shown for one position.
-pub(crate) struct View {
-    pub(crate) ids: Vec<TokenId>,
-    /// The position within `ids`.
-    pub(crate) position: usize,
-}
-
-/// The view of position `i`. `drawn` holds what is known of the draws: none is a mask.
-pub(crate) fn view(
+/// The tokens that the model is shown for position `i`, and where it stands among them. `drawn` holds
+/// what is known of the draws: none is a mask.
+pub(crate) fn seen(
     model: &dyn LanguageModel,
     context: Context,
     tokens: &Tokens,
     drawn: &[Option<TokenId>],
     i: usize,
-) -> View {
+) -> (Vec<TokenId>, usize) {
     let window = window(tokens.0.len(), i, model.window());
     let ids = window
         .clone()
@@ -53,7 +47,7 @@ pub(crate) fn view(
             }
         })
         .collect();
-    View { ids, position: i - window.start }
+    (ids, i - window.start)
 }
 
 /// The part of a prompt of `n` tokens that is seen for position `i`: all of it where it fits, else

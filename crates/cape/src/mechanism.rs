@@ -15,4 +15,13 @@ pub trait Mechanism: Send + Sync {
 
     /// One outcome per token.
     fn perturb(&self, tokens: &Tokens, rng: &mut dyn CryptoRng) -> Result<Vec<Outcome>>;
+
+    /// The same for several prompts, each with a generator of its own: what a prompt becomes does not
+    /// depend on the others.
+    fn perturb_all(
+        &self,
+        prompts: &mut [(&Tokens, &mut dyn CryptoRng)],
+    ) -> Result<Vec<Vec<Outcome>>> {
+        prompts.iter_mut().map(|(tokens, rng)| self.perturb(tokens, *rng)).collect()
+    }
 }

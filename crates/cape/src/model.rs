@@ -1,9 +1,12 @@
 //! What a device model gives: one logit per vocabulary entry at a position it does not see.
 
+use std::any::Any;
+
 use crate::Result;
-use crate::text::TokenId;
+use crate::distance::distances;
+use crate::text::{Piece, TokenId};
 use crate::utility::Calibration;
-use crate::vocab::Vocab;
+use crate::vocab::{Candidates, Vocab};
 
 /// A small language model on the user's machine.
 pub trait LanguageModel: Send + Sync {
@@ -26,33 +29,42 @@ pub trait LanguageModel: Send + Sync {
     /// masked; and where the position is among them.
     fn input(&self, ids: &[TokenId], position: usize) -> (Vec<TokenId>, usize);
 
-    /// One row of logits per position, one logit per vocabulary entry; row i does not depend on
-    /// the token at `positions[i]`. `ids` has at most `window()` tokens.
-    fn logits(&self, ids: &[TokenId], positions: &[usize]) -> Result<Logits>;
-}
+    /// For each view in turn and each of its positions, one logit per candidate of the position, in
+    /// order of ids. A row is a function of its own view, and does not depend on the token at its
+    /// position. A view has at most `window()` tokens.
+    fn logits(&self, views: &mut [View<'_>], candidates: Candidates) -> Result<Vec<Vec<f32>>>;
 
-/// Rows of logits.
-#[derive(Clone)]
-pub struct Logits {
-    data: Vec<f32>,
-    vocab: usize,
-}
-
-impl Logits {
-    /// Rows of `vocab` numbers each.
-    ///
-    /// # Panics
-    /// If the data are not whole rows.
-    #[must_use]
-    pub fn new(data: Vec<f32>, vocab: usize) -> Self {
-        assert!(vocab > 0 && data.len().is_multiple_of(vocab), "whole rows");
-        Self { data, vocab }
+    /// How far each candidate of a position that holds `t` is from `t`; exactly zero for `t` itself.
+    fn distances(&self, t: TokenId, piece: Piece, candidates: Candidates) -> Vec<f32> {
+        distances(self.embeddings(), t, self.vocab().candidates(piece, candidates))
     }
+}
 
-    /// The row of the i-th position asked for.
-    #[must_use]
-    pub fn row(&self, i: usize) -> &[f32] {
-        &self.data[i * self.vocab..][..self.vocab]
+/// What the model is shown of one prompt, and where it is asked.
+pub struct View<'a> {
+    /// The tokens it may see.
+    pub ids: &'a [TokenId],
+    /// The positions among them to be scored, and the kind of each.
+    pub positions: &'a [(usize, Piece)],
+    /// What the model remembers of earlier views of the same prompt.
+    pub memory: &'a mut Memory,
+}
+
+/// Work of the model on one prompt, kept from one call to the next: the keys and values of a causal
+/// model. It saves time and changes nothing else.
+#[derive(Default)]
+pub struct Memory(Option<Box<dyn Any + Send>>);
+
+impl Memory {
+    /// What the model keeps in it, made on first use.
+    pub fn get<T: Any + Send + Default>(&mut self) -> &mut T {
+        if !self.0.as_ref().is_some_and(|memory| memory.is::<T>()) {
+            self.0 = Some(Box::new(T::default()));
+        }
+        match self.0.as_mut().and_then(|memory| memory.downcast_mut()) {
+            Some(memory) => memory,
+            None => unreachable!("it is of this type by the lines above"),
+        }
     }
 }
 

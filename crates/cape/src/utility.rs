@@ -71,23 +71,38 @@ impl Lambdas {
     }
 }
 
-/// The utility of each candidate from its context logit and its distance to the true token.
+/// How near each candidate is to the true token in meaning, `D^λ_D`.
 ///
-/// The distances are min-max normalised over the row, so D = exp(−d_norm) lies in [1/e, 1]. A logit
-/// or a distance that is not finite makes the worst utility: to refuse would tell something of the
-/// true token.
+/// The distances are min-max normalised over the row, so D = exp(−d_norm) lies in [1/e, 1]. A
+/// distance that is not finite has a nearness that is not finite either.
 #[must_use]
-pub fn utilities(
-    logits: &[f32],
-    distances: &[f32],
-    calibration: Calibration,
-    lambdas: Lambdas,
-) -> Vec<f32> {
+pub fn nearness(distances: &[f32], lambdas: Lambdas) -> Vec<f32> {
     let (near, far) = distances
         .iter()
         .filter(|d| d.is_finite())
         .fold((f32::INFINITY, f32::NEG_INFINITY), |(lo, hi), &d| (lo.min(d), hi.max(d)));
     let (near, range) = (f64::from(near), f64::from(far) - f64::from(near));
+    let of = |&d: &f32| {
+        if !d.is_finite() {
+            return f32::NAN;
+        }
+        let d_norm = if range > 0.0 { (f64::from(d) - near) / range } else { 0.0 };
+        (-lambdas.d * d_norm).exp() as f32
+    };
+    distances.iter().map(of).collect()
+}
+
+/// The utility of each candidate from its context logit and its [`nearness`] to the true token.
+///
+/// A logit or a distance that is not finite makes the worst utility: to refuse would tell something
+/// of the true token.
+#[must_use]
+pub fn utilities(
+    logits: &[f32],
+    nearness: &[f32],
+    calibration: Calibration,
+    lambdas: Lambdas,
+) -> Vec<f32> {
     let (lo, width) = (f64::from(calibration.lo), f64::from(calibration.hi - calibration.lo));
     let power = |l: f64| match lambdas.l {
         0.5 => l.sqrt(),
@@ -96,14 +111,13 @@ pub fn utilities(
     };
     logits
         .iter()
-        .zip(distances)
-        .map(|(&logit, &d)| {
-            if !(logit.is_finite() && d.is_finite()) {
+        .zip(nearness)
+        .map(|(&logit, &nearness)| {
+            if !(logit.is_finite() && nearness.is_finite()) {
                 return 0.0;
             }
             let l = ((f64::from(logit) - lo) / width).clamp(0.0, 1.0);
-            let d_norm = if range > 0.0 { (f64::from(d) - near) / range } else { 0.0 };
-            (power(l) * (-lambdas.d * d_norm).exp()) as f32
+            power(l) as f32 * nearness
         })
         .collect()
 }
@@ -116,7 +130,8 @@ mod tests {
     fn follows_the_formula() {
         let calibration = Calibration::new(-10.0, 10.0).unwrap();
         let lambdas = Lambdas::new(0.5, 2.0).unwrap();
-        let got = utilities(&[10.0, 0.0, -30.0], &[0.0, 2.0, 4.0], calibration, lambdas);
+        let near = nearness(&[0.0, 2.0, 4.0], lambdas);
+        let got = utilities(&[10.0, 0.0, -30.0], &near, calibration, lambdas);
         let want = [1.0, 0.5_f64.sqrt() * (-1.0_f64).exp(), 0.0];
         for (g, w) in got.iter().zip(want) {
             assert!((f64::from(*g) - w).abs() < 1e-6);
@@ -129,9 +144,9 @@ mod tests {
         for lambda in [0.5, 1.0] {
             let exact = Lambdas::new(lambda, 1.0).unwrap();
             let near = Lambdas::new(lambda + 1e-12, 1.0).unwrap();
-            let (logits, distances) = ([3.0, -4.0, 19.0], [1.0, 2.0, 3.0]);
-            let a = utilities(&logits, &distances, calibration, exact);
-            let b = utilities(&logits, &distances, calibration, near);
+            let (logits, nearness) = ([3.0, -4.0, 19.0], [1.0, 0.6, 0.4]);
+            let a = utilities(&logits, &nearness, calibration, exact);
+            let b = utilities(&logits, &nearness, calibration, near);
             assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-6));
         }
     }
@@ -140,10 +155,12 @@ mod tests {
     fn what_is_not_finite_is_worst() {
         let (c, l) = (Calibration::DEFAULT, Lambdas::default());
         let (inf, nan) = (f32::INFINITY, f32::NAN);
-        let got = utilities(&[nan, 1.0, inf, 1.0], &[0.0, 1.0, 2.0, inf], c, l);
+        let of =
+            |logits: &[f32], distances: &[f32]| utilities(logits, &nearness(distances, l), c, l);
+        let got = of(&[nan, 1.0, inf, 1.0], &[0.0, 1.0, 2.0, inf]);
         assert!(got[0] == 0.0 && got[1] > 0.4 && got[2] == 0.0 && got[3] == 0.0);
-        assert!(utilities(&[1.0, 1.0], &[2.0, 2.0], c, l).iter().all(|u| u.is_finite()));
-        assert!(utilities(&[nan], &[inf], c, l) == [0.0]);
+        assert!(of(&[1.0, 1.0], &[2.0, 2.0]).iter().all(|u| u.is_finite()));
+        assert!(of(&[nan], &[inf]) == [0.0]);
         assert!(Calibration::new(1.0, 1.0).is_none());
         assert!(Lambdas::new(f64::NAN, 1.0).is_err());
     }

@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 use cape::mechanism::Mechanism;
 use cape::mechanism::cape::{Buckets, Explanation};
-use cape::model::LanguageModel;
 use cape::sanitize::recover;
 use cape::text::TokenId;
 use serde::Serialize;

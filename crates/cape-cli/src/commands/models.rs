@@ -1,6 +1,5 @@
 //! `cape models`
 
-use cape::model::LanguageModel;
 use cape::text::Piece;
 use cape::vocab::Candidates;
 use cape_models::{DEFAULT, Files, Precision};
@@ -38,7 +37,7 @@ fn list() -> Done {
 
 Any folder with config.json, tokenizer.json and model.safetensors of a BERT-shaped
 masked model can be given to --model as well.",
-        device.model.shape(),
+        device.shape,
         vocab.len(),
         count(Piece::Start),
         count(Piece::Continuation),

@@ -1,19 +1,20 @@
 #![doc = include_str!("cape.md")]
 #![allow(rustdoc::broken_intra_doc_links, reason = "P[y] is a probability, not a link")]
 
-use std::sync::Arc;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use lru::LruCache;
 use rand::CryptoRng;
 
 use crate::buckets::EqualWidth;
-use crate::context::{Context, view, window};
-use crate::distance::distances;
+use crate::context::{Context, seen, window};
 use crate::mechanism::Mechanism;
-use crate::model::LanguageModel;
+use crate::model::{LanguageModel, Memory, View};
 use crate::privacy::{Epsilon, Evidence, Guarantee, Notion, Reach, round_up};
 use crate::rank::{RankTable, nth_best, rank_of, ranking};
 use crate::text::{Kinds, Outcome, Piece, Token, TokenId, Tokens};
-use crate::utility::{Lambdas, utilities};
+use crate::utility::{Lambdas, nearness, utilities};
 use crate::vocab::Candidates;
 use crate::{Error, Result};
 
@@ -63,7 +64,12 @@ pub struct Cape {
     model: Arc<dyn LanguageModel>,
     settings: Settings,
     selection: Selection,
+    /// The nearness of all candidates to the tokens met last.
+    near: Mutex<Rows>,
 }
+
+/// A row of nearness for each token and kind of position.
+type Rows = LruCache<(TokenId, Piece), Arc<[f32]>>;
 
 /// The selection, with what can be computed before any prompt is seen.
 enum Selection {
@@ -115,6 +121,9 @@ pub struct Explanation<'a> {
 /// How many positions go to the model at once.
 const BATCH: usize = 16;
 
+/// How many numbers the rows of nearness that are kept may have together: 16 MB.
+const NEAR: usize = 1 << 22;
+
 impl Cape {
     /// The mechanism with these settings.
     pub fn new(model: Arc<dyn LanguageModel>, settings: Settings) -> Result<Self> {
@@ -134,7 +143,9 @@ impl Cape {
                 Selection::EqualWidth(rule)
             }
         };
-        Ok(Self { model, settings, selection })
+        let rows = NEAR / n.start.max(n.continuation).max(1);
+        let near = LruCache::new(NonZeroUsize::new(rows).unwrap_or(NonZeroUsize::MIN));
+        Ok(Self { model, settings, selection, near: Mutex::new(near) })
     }
 
     /// The settings.
@@ -154,26 +165,44 @@ impl Cape {
         drawn: &[Option<TokenId>],
         i: usize,
     ) -> Result<Explanation<'_>> {
-        let view = view(&*self.model, self.settings.context, tokens, drawn, i);
-        let logits = self.model.logits(&view.ids, &[view.position])?;
         let token = &tokens.0[i];
-        let scores = self.scores(token, logits.row(0));
-        let distribution = self.distribution(token.piece, &scores.utilities)?;
+        let (ids, position) = seen(&*self.model, self.settings.context, tokens, drawn, i);
+        let view = View {
+            ids: &ids,
+            positions: &[(position, token.piece)],
+            memory: &mut Memory::default(),
+        };
+        let logits = self.model.logits(&mut [view], self.settings.candidates)?.swap_remove(0);
+        let utilities = self.utilities(token, &logits);
+        let distribution = self.distribution(token.piece, &utilities)?;
         let alpha = match self.selection {
             Selection::Ranked(ref tables) => Some(self.table(tables, token.piece)?.alpha()),
             Selection::EqualWidth(_) => None,
         };
-        let (input, position) = self.model.input(&view.ids, view.position);
+        let distances = self.model.distances(token.id, token.piece, self.settings.candidates);
+        let scores =
+            Scores { candidates: self.candidates(token.piece), logits, distances, utilities };
+        let (input, position) = self.model.input(&ids, position);
         Ok(Explanation { input, position, scores, distribution, alpha })
     }
 
-    fn scores(&self, token: &Token, logits: &[f32]) -> Scores<'_> {
-        let candidates = self.model.vocab().candidates(token.piece, self.settings.candidates);
-        let logits: Vec<f32> = candidates.iter().map(|id| logits[id.index()]).collect();
-        let distances = distances(self.model.embeddings(), token.id, candidates);
-        let utilities =
-            utilities(&logits, &distances, self.model.calibration(), self.settings.lambdas);
-        Scores { candidates, logits, distances, utilities }
+    /// The utilities of a position's candidates from their logits.
+    fn utilities(&self, token: &Token, logits: &[f32]) -> Vec<f32> {
+        let near = self.nearness(token.id, token.piece);
+        utilities(logits, &near, self.model.calibration(), self.settings.lambdas)
+    }
+
+    /// The nearness of a position's candidates to the token it holds.
+    fn nearness(&self, t: TokenId, piece: Piece) -> Arc<[f32]> {
+        // what a panic left behind is still whole: rows are put in when they are complete
+        let rows = || self.near.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(row) = rows().get(&(t, piece)) {
+            return Arc::clone(row);
+        }
+        let distances = self.model.distances(t, piece, self.settings.candidates);
+        let row: Arc<[f32]> = nearness(&distances, self.settings.lambdas).into();
+        rows().put((t, piece), Arc::clone(&row));
+        row
     }
 
     fn distribution(&self, piece: Piece, utilities: &[f32]) -> Result<Distribution> {
@@ -208,26 +237,27 @@ impl Cape {
 
     /// Draws a token, and says with which probability it would have been the true one.
     fn draw(&self, token: &Token, logits: &[f32], rng: &mut dyn CryptoRng) -> Result<Outcome> {
-        let scores = self.scores(token, logits);
-        let own = scores.candidates.binary_search(&token.id).ok();
+        let utilities = self.utilities(token, logits);
+        let candidates = self.candidates(token.piece);
+        let own = candidates.binary_search(&token.id).ok();
         let (drawn, retention) = match &self.selection {
             Selection::Ranked(tables) => {
                 let table = self.table(tables, token.piece)?;
                 let rank = table.draw(rng);
-                let drawn = nth_best(&scores.utilities, rank);
-                (drawn, own.map(|own| table.probability(rank_of(&scores.utilities, own))))
+                let drawn = nth_best(&utilities, rank);
+                (drawn, own.map(|own| table.probability(rank_of(&utilities, own))))
             }
             Selection::EqualWidth(rule) => {
-                let bucketed = rule.apply(&scores.utilities)?;
+                let bucketed = rule.apply(&utilities)?;
                 (bucketed.draw(rng), own.map(|own| bucketed.probability(own)))
             }
         };
-        Ok(Outcome::Drawn { id: scores.candidates[drawn], retention: retention.unwrap_or(0.0) })
+        Ok(Outcome::Drawn { id: candidates[drawn], retention: retention.unwrap_or(0.0) })
     }
 
-    /// How many candidates a position of this kind has.
-    fn candidates(&self, piece: Piece) -> usize {
-        self.model.vocab().candidates(piece, self.settings.candidates).len()
+    /// What a position of this kind draws from.
+    fn candidates(&self, piece: Piece) -> &[TokenId] {
+        self.model.vocab().candidates(piece, self.settings.candidates)
     }
 
     fn table<'a>(
@@ -235,7 +265,7 @@ impl Cape {
         tables: &'a Kinds<Option<RankTable>>,
         piece: Piece,
     ) -> Result<&'a RankTable> {
-        tables.get(piece).as_ref().ok_or_else(|| Error::Candidates(self.candidates(piece)))
+        tables.get(piece).as_ref().ok_or_else(|| Error::Candidates(self.candidates(piece).len()))
     }
 }
 
@@ -254,7 +284,7 @@ impl Mechanism for Cape {
             }
             Selection::EqualWidth(rule) => {
                 // a kind with nothing to draw from is refused when it is met
-                let bound = |piece| rule.bound(self.candidates(piece)).unwrap_or(0.0);
+                let bound = |piece| rule.bound(self.candidates(piece).len()).unwrap_or(0.0);
                 let bounds = Kinds::of(bound);
                 let bound = bounds.start.max(bounds.continuation);
                 (bound, Kinds::of(|_| rule.most_kept()), Evidence::Bound)
@@ -268,42 +298,108 @@ impl Mechanism for Cape {
     }
 
     fn perturb(&self, tokens: &Tokens, rng: &mut dyn CryptoRng) -> Result<Vec<Outcome>> {
-        let sensitive: Vec<usize> = tokens.sensitive().collect();
-        let mut drawn = vec![None; tokens.0.len()];
-        let mut outcomes: Vec<Outcome> = Vec::with_capacity(sensitive.len());
-        match self.settings.context {
-            Context::Released => {
-                for &i in &sensitive {
-                    let view = view(&*self.model, Context::Released, tokens, &drawn, i);
-                    let logits = self.model.logits(&view.ids, &[view.position])?;
-                    let outcome = self.draw(&tokens.0[i], logits.row(0), rng)?;
-                    if let Outcome::Drawn { id, .. } = outcome {
-                        drawn[i] = Some(id);
-                    }
-                    outcomes.push(outcome);
+        Ok(self.perturb_all(&mut [(tokens, rng)])?.swap_remove(0))
+    }
+
+    fn perturb_all(
+        &self,
+        prompts: &mut [(&Tokens, &mut dyn CryptoRng)],
+    ) -> Result<Vec<Vec<Outcome>>> {
+        let drawn = match self.settings.context {
+            Context::Released => self.released(prompts)?,
+            Context::Raw => self.raw(prompts)?,
+        };
+        let all = prompts.iter().zip(drawn).map(|((tokens, _), drawn)| {
+            let mut drawn = drawn.into_iter();
+            let kept = |token: &Token| token.kept.map(Outcome::Kept);
+            tokens.0.iter().filter_map(|token| kept(token).or_else(|| drawn.next())).collect()
+        });
+        Ok(all.collect())
+    }
+}
+
+impl Cape {
+    /// The draws of each prompt, left to right; prompts side by side, a position of each at a time.
+    fn released(&self, prompts: &mut [(&Tokens, &mut dyn CryptoRng)]) -> Result<Vec<Vec<Outcome>>> {
+        let mut under_way: Vec<UnderWay> =
+            prompts.iter().map(|(tokens, _)| UnderWay::new(tokens)).collect();
+        loop {
+            let mut asked = Vec::new();
+            for (i, (prompt, (tokens, _))) in under_way.iter().zip(prompts.iter()).enumerate() {
+                if let Some(&at) = prompt.sensitive.get(prompt.outcomes.len()) {
+                    let (ids, position) =
+                        seen(&*self.model, Context::Released, tokens, &prompt.drawn, at);
+                    asked.push((i, at, ids, [(position, tokens.0[at].piece)]));
                 }
             }
-            Context::Raw => {
-                // positions that see the same window share a call
-                let seen = |&i: &usize| window(tokens.0.len(), i, self.model.window());
-                for same in sensitive.chunk_by(|a, b| seen(a) == seen(b)) {
-                    for batch in same.chunks(BATCH) {
-                        let start = seen(&batch[0]).start;
-                        let positions: Vec<usize> = batch.iter().map(|i| i - start).collect();
-                        let view = view(&*self.model, Context::Raw, tokens, &drawn, batch[0]);
-                        let logits = self.model.logits(&view.ids, &positions)?;
-                        for (row, &i) in batch.iter().enumerate() {
-                            outcomes.push(self.draw(&tokens.0[i], logits.row(row), rng)?);
-                        }
-                    }
+            if asked.is_empty() {
+                return Ok(under_way.into_iter().map(|prompt| prompt.outcomes).collect());
+            }
+            let mut memories = under_way
+                .iter_mut()
+                .filter(|prompt| prompt.outcomes.len() < prompt.sensitive.len())
+                .map(|prompt| &mut prompt.memory);
+            let mut views: Vec<View<'_>> = asked
+                .iter()
+                .zip(&mut memories)
+                .map(|((.., ids, positions), memory)| View { ids, positions, memory })
+                .collect();
+            let rows = self.model.logits(&mut views, self.settings.candidates)?;
+            for ((i, at, ..), row) in asked.into_iter().zip(rows) {
+                let (tokens, rng) = &mut prompts[i];
+                let outcome = self.draw(&tokens.0[at], &row, *rng)?;
+                if let Outcome::Drawn { id, .. } = outcome {
+                    under_way[i].drawn[at] = Some(id);
                 }
+                under_way[i].outcomes.push(outcome);
             }
         }
-        let mut outcomes = outcomes.into_iter();
-        Ok(tokens
-            .0
-            .iter()
-            .filter_map(|token| token.kept.map(Outcome::Kept).or_else(|| outcomes.next()))
-            .collect())
+    }
+
+    /// The draws of each prompt; positions that see the same window share a view.
+    fn raw(&self, prompts: &mut [(&Tokens, &mut dyn CryptoRng)]) -> Result<Vec<Vec<Outcome>>> {
+        let mut all = Vec::with_capacity(prompts.len());
+        for (tokens, rng) in prompts {
+            let sensitive: Vec<usize> = tokens.sensitive().collect();
+            let nothing_drawn = vec![None; tokens.0.len()];
+            let mut memory = Memory::default();
+            let mut outcomes = Vec::with_capacity(sensitive.len());
+            let window = |&i: &usize| window(tokens.0.len(), i, self.model.window());
+            for same in sensitive.chunk_by(|a, b| window(a) == window(b)) {
+                for batch in same.chunks(BATCH) {
+                    let start = window(&batch[0]).start;
+                    let position = |&i: &usize| (i - start, tokens.0[i].piece);
+                    let positions: Vec<_> = batch.iter().map(position).collect();
+                    let (ids, _) =
+                        seen(&*self.model, Context::Raw, tokens, &nothing_drawn, batch[0]);
+                    let view = View { ids: &ids, positions: &positions, memory: &mut memory };
+                    let rows = self.model.logits(&mut [view], self.settings.candidates)?;
+                    for (row, &i) in rows.iter().zip(batch) {
+                        outcomes.push(self.draw(&tokens.0[i], row, *rng)?);
+                    }
+                }
+            }
+            all.push(outcomes);
+        }
+        Ok(all)
+    }
+}
+
+/// A prompt whose draws are being made.
+struct UnderWay {
+    sensitive: Vec<usize>,
+    drawn: Vec<Option<TokenId>>,
+    memory: Memory,
+    outcomes: Vec<Outcome>,
+}
+
+impl UnderWay {
+    fn new(tokens: &Tokens) -> Self {
+        Self {
+            sensitive: tokens.sensitive().collect(),
+            drawn: vec![None; tokens.0.len()],
+            memory: Memory::default(),
+            outcomes: Vec::new(),
+        }
     }
 }

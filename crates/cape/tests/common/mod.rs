@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cape::Result;
 use cape::context::Context;
 use cape::mechanism::cape::{Buckets, Cape, Settings};
-use cape::model::{Embeddings, LanguageModel, Logits};
+use cape::model::{Embeddings, LanguageModel, View};
 use cape::privacy::Epsilon;
 use cape::text::{Piece, Token, TokenId, Tokens, Why};
 use cape::utility::{Calibration, Lambdas};
@@ -57,15 +57,19 @@ impl LanguageModel for HashModel {
         input[position] = self.mask();
         (input, position)
     }
-    fn logits(&self, ids: &[TokenId], positions: &[usize]) -> Result<Logits> {
-        let row = |&position: &usize| {
+    fn logits(&self, views: &mut [View<'_>], which: Candidates) -> Result<Vec<Vec<f32>>> {
+        let row = |ids: &[TokenId], position: usize, piece: Piece| {
             let (input, position) = self.input(ids, position);
             let context = input
                 .iter()
                 .fold(mix(self.seed, position as u64), |hash, id| mix(hash, u64::from(id.0)));
-            (0..self.vocab.len() as u64).map(move |r| unit(mix(context, r)) * 20.0 - 10.0)
+            let logit = |id: &TokenId| unit(mix(context, u64::from(id.0))) * 20.0 - 10.0;
+            self.vocab.candidates(piece, which).iter().map(logit).collect()
         };
-        Ok(Logits::new(positions.iter().flat_map(row).collect(), self.vocab.len()))
+        let rows = views.iter().flat_map(|view| {
+            view.positions.iter().map(|&(position, piece)| row(view.ids, position, piece))
+        });
+        Ok(rows.collect())
     }
 }
 
