@@ -8,7 +8,8 @@ use cape_kernels::{Bits, Kernel, Rows, Weights};
 use rten_gemm::{GemmExecutor, GemmInputA, GemmInputB, GemmOptions};
 use rten_tensor::NdTensorView;
 
-/// Rows, inputs and outputs: BERT-base on 24 copies of 24 tokens, MiniLM on one prompt, its decoder.
+/// Rows, inputs and outputs: a base model on 24 copies of 24 tokens, the default model on one
+/// prompt, its decoder.
 const SHAPES: [[usize; 3]; 7] = [
     [576, 768, 768],
     [576, 768, 3072],
@@ -30,7 +31,8 @@ fn main() {
         let bias = vec![0.0; outputs];
         let speed = |seconds: f64| (rows * inputs * outputs) as f64 / seconds / 1e9;
         let gemm = GemmExecutor::new();
-        let packed = gemm.prepack_b(NdTensorView::from_data([outputs, inputs], &w[..]).transposed());
+        let packed =
+            gemm.prepack_b(NdTensorView::from_data([outputs, inputs], &w[..]).transposed());
         let f32 = speed(best(|| {
             let x = NdTensorView::from_data([rows, inputs], &x[..]);
             gemm.gemm(

@@ -26,7 +26,7 @@ mod x86;
 pub use attention::Attention;
 pub use kernel::Kernel;
 pub use rows::{Bits, Rows};
-pub use weights::Weights;
+pub use weights::{Weights, rounded};
 
 /// How many outputs stand side by side in packed weights.
 const WIDE: usize = 32;

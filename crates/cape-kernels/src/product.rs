@@ -22,6 +22,13 @@ const SMALL: usize = 1 << 22;
 /// What is done with each finished piece of a row of the result.
 pub(crate) type Then<'a> = &'a (dyn Fn(&mut [f32]) + Sync);
 
+/// What the product is added to.
+#[derive(Clone, Copy)]
+enum Onto {
+    Nothing,
+    Out,
+}
+
 /// A part of the result: some rows, some panels, and where each row's part goes.
 struct Part<'a> {
     rows: Range<usize>,
@@ -43,6 +50,26 @@ impl Weights {
         out: &mut [f32],
         then: Then<'_>,
     ) {
+        self.run(rows, bias, kernel, Onto::Nothing, out, then);
+    }
+
+    /// `out += rows·Wᵀ + bias`.
+    ///
+    /// # Panics
+    /// If the sizes do not agree.
+    pub fn product_onto(&self, rows: &Rows, bias: &[f32], kernel: Kernel, out: &mut [f32]) {
+        self.run(rows, bias, kernel, Onto::Out, out, &|_| {});
+    }
+
+    fn run(
+        &self,
+        rows: &Rows,
+        bias: &[f32],
+        kernel: Kernel,
+        onto: Onto,
+        out: &mut [f32],
+        then: Then<'_>,
+    ) {
         assert_eq!(rows.inputs(), self.inputs(), "as many inputs");
         assert_eq!(bias.len(), self.outputs(), "one bias per output");
         assert_eq!(out.len(), rows.len() * self.outputs(), "room for the result");
@@ -52,7 +79,7 @@ impl Weights {
         let work = rows.len() * rows.bits().planes() * self.inputs() * self.outputs();
         let threads = if work < SMALL { 1 } else { rayon::current_num_threads() };
         let parts = self.parts(rows.len(), threads, out);
-        let run = |part| self.part(rows, bias, kernel, part, then);
+        let run = |part| self.part(rows, bias, kernel, onto, part, then);
         if parts.len() == 1 {
             parts.into_iter().for_each(run);
         } else {
@@ -91,7 +118,15 @@ impl Weights {
         parts
     }
 
-    fn part(&self, rows: &Rows, bias: &[f32], kernel: Kernel, part: Part<'_>, then: Then<'_>) {
+    fn part(
+        &self,
+        rows: &Rows,
+        bias: &[f32],
+        kernel: Kernel,
+        onto: Onto,
+        part: Part<'_>,
+        then: Then<'_>,
+    ) {
         let Part { rows: all, panels, mut out } = part;
         let planes = rows.bits().planes();
         let high = high(kernel) / planes;
@@ -116,6 +151,7 @@ impl Weights {
                             scale: rows.scale(row + k),
                             scales: self.scales(panel),
                             bias: &bias[at..at + width],
+                            onto,
                         };
                         kernel.scale(&scaled, rows.bits(), line);
                     }
@@ -183,26 +219,30 @@ pub(crate) struct Scaled<'a> {
     scale: f32,
     scales: &'a [f32],
     bias: &'a [f32],
+    onto: Onto,
 }
 
 /// `out = sums · scale · scales + bias`, without what the offset of 128 added.
 #[inline(always)]
 pub(crate) fn scale_plain(row: &Scaled<'_>, bits: Bits, out: &mut [f32]) {
-    let Scaled { sums, offsets, scale, scales: steps, bias } = *row;
+    let Scaled { sums, offsets, scale, scales: steps, bias, onto } = *row;
     let n = out.len().min(WIDE);
     let (out, offsets, steps, bias) = (&mut out[..n], &offsets[..n], &steps[..n], &bias[..n]);
+    if matches!(onto, Onto::Nothing) {
+        out.fill(0.0);
+    }
     match bits {
         Bits::Eight => {
             for j in 0..n {
                 let sum = sums[0][j] - 128 * offsets[j];
-                out[j] = sum as f32 * (scale * steps[j]) + bias[j];
+                out[j] += sum as f32 * (scale * steps[j]) + bias[j];
             }
         }
         Bits::Sixteen => {
             for j in 0..n {
                 let upper = sums[0][j] - 128 * offsets[j];
                 let sum = upper as f32 * 256.0 + sums[1][j] as f32;
-                out[j] = sum * (scale * steps[j]) + bias[j];
+                out[j] += sum * (scale * steps[j]) + bias[j];
             }
         }
     }

@@ -54,7 +54,7 @@ impl Weights {
     /// becomes 127.
     #[must_use]
     pub fn rounded(rows: &[f32], inputs: usize) -> Self {
-        let (values, scales) = round(rows, inputs);
+        let (values, scales) = rounded(rows, inputs);
         Self::new(&values, &scales, inputs)
     }
 
@@ -86,7 +86,7 @@ impl Weights {
 
 /// Rows of floats as integers of 8 bits with a scale each; the largest becomes 127.
 #[must_use]
-pub(crate) fn round(rows: &[f32], inputs: usize) -> (Vec<i8>, Vec<f32>) {
+pub fn rounded(rows: &[f32], inputs: usize) -> (Vec<i8>, Vec<f32>) {
     let scale = |row: &[f32]| row.iter().fold(0_f32, |most, w| most.max(w.abs())) / 127.0;
     let scales: Vec<f32> = rows.par_chunks(inputs).map(scale).collect();
     let round = |(row, &scale): (&[f32], &f32)| {

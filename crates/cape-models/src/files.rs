@@ -8,8 +8,9 @@ use cape::tokenizer::Tokenizer;
 use cape::utility::Calibration;
 use serde::{Deserialize, Serialize};
 
-use crate::bert::{Bert, Network};
-use crate::{Device, Error, Result};
+use crate::masked::Network;
+use crate::weights::Weights;
+use crate::{Device, Error, Options, Result};
 
 /// The name of the embedded default model.
 pub const DEFAULT: &str = "default";
@@ -73,17 +74,22 @@ impl Files {
 
     /// Builds the model.
     pub fn load(&self) -> Result<Device> {
+        self.load_with(Options::default())
+    }
+
+    /// Builds the model to compute in a given way.
+    pub fn load_with(&self, options: Options) -> Result<Device> {
         let cape = self.cape_json()?;
         let calibration = cape
             .as_ref()
             .map(|cape| Calibration::new(cape.lo, cape.hi).ok_or(Error::Calibration))
             .transpose()?;
-        self.build(calibration, cape.and_then(|cape| cape.window))
+        self.build(calibration, cape.and_then(|cape| cape.window), options)
     }
 
     /// Builds the model to calibrate it: whatever `cape.json` says of lo and hi does not count.
     pub fn load_uncalibrated(&self) -> Result<Device> {
-        self.build(None, self.window())
+        self.build(None, self.window(), Options::default())
     }
 
     /// The window of `cape.json`, where there is one that can be read.
@@ -91,24 +97,38 @@ impl Files {
         self.cape_json().ok().flatten().and_then(|cape| cape.window)
     }
 
-    fn build(&self, calibration: Option<Calibration>, window: Option<usize>) -> Result<Device> {
-        let (tokenizer, network) = rayon::join(
-            || Tokenizer::from_json(&self.tokenizer),
-            || Network::new(&self.config, &self.weights),
-        );
+    fn build(
+        &self,
+        calibration: Option<Calibration>,
+        window: Option<usize>,
+        options: Options,
+    ) -> Result<Device> {
+        let network = || {
+            let file = Weights::new(&self.weights)?;
+            Network::load(&self.model_type()?, &self.config, &file, options)
+        };
+        let (tokenizer, network) = rayon::join(|| Tokenizer::from_json(&self.tokenizer), network);
         let (tokenizer, network) = (tokenizer?, network?);
-        let model = Bert::new(
-            network,
-            Arc::clone(tokenizer.vocab()),
-            calibration.unwrap_or(Calibration::DEFAULT),
-            window,
-        )?;
+        let shape = network.describe();
+        let vocab = Arc::clone(tokenizer.vocab());
+        let model = network.with(vocab, calibration.unwrap_or(Calibration::DEFAULT), window)?;
         Ok(Device {
-            shape: model.shape(),
             model: Arc::new(model),
             tokenizer: Arc::new(tokenizer),
+            shape,
             calibrated: calibration.is_some(),
         })
+    }
+
+    /// What `config.json` calls the architecture; BERT where it does not say.
+    fn model_type(&self) -> Result<String> {
+        #[derive(Deserialize)]
+        struct Config {
+            model_type: Option<String>,
+        }
+        let config: Config = serde_json::from_slice(&self.config)
+            .map_err(|source| Error::Json { file: "config.json", source })?;
+        Ok(config.model_type.unwrap_or_else(|| "bert".into()))
     }
 
     /// The bytes of `model.safetensors`.

@@ -25,15 +25,21 @@
 
 mod bert;
 mod calibrate;
+mod encoder;
 mod error;
 mod files;
 mod layers;
+mod masked;
+mod options;
 mod pack;
 mod weights;
+mod words;
 
 pub use calibrate::{calibrate, save_calibration};
+pub use cape_kernels::Kernel;
 pub use error::{Error, Result};
 pub use files::{DEFAULT, Files};
+pub use options::{Arithmetic, Options};
 pub use pack::{Precision, pack};
 
 use std::sync::Arc;
@@ -57,5 +63,10 @@ pub struct Device {
 
 /// Loads a model by name (see [`Files::named`]) or from a folder.
 pub fn load(name_or_dir: &str) -> Result<Device> {
-    Files::find(name_or_dir)?.load()
+    load_with(name_or_dir, Options::default())
+}
+
+/// Loads a model that computes in a given way.
+pub fn load_with(name_or_dir: &str, options: Options) -> Result<Device> {
+    Files::find(name_or_dir)?.load_with(options)
 }
