@@ -1,5 +1,8 @@
 //! Device models for Cape: a BERT-shaped masked model from a folder in the Hugging Face layout
-//! (`config.json`, `tokenizer.json`, `model.safetensors`), and the embedded default.
+//! (`config.json`, `tokenizer.json`, `model.safetensors` or its shards), from the hub's cache, and the
+//! embedded default.
+//!
+//! Loading never touches the network. Fetching does, on request: `pull`, with the feature `hub`.
 //!
 //! ```
 //! use cape::keep::KeepList;
@@ -27,14 +30,20 @@ mod bert;
 mod calibrate;
 mod error;
 mod files;
+pub mod hub;
 mod layers;
 mod pack;
+#[cfg(feature = "hub")]
+pub mod pull;
+mod shards;
+#[cfg(feature = "hub")]
+mod transfer;
 mod weights;
 
 pub use bert::Bert;
 pub use calibrate::{calibrate, save_calibration};
 pub use error::{Error, Result};
-pub use files::{DEFAULT, Files};
+pub use files::{DEFAULT, Files, folder};
 pub use pack::{Precision, pack};
 
 use std::sync::Arc;
@@ -53,7 +62,7 @@ pub struct Device {
     pub calibrated: bool,
 }
 
-/// Loads a model by name (see [`Files::named`]) or from a folder.
+/// Loads a model by name or from a folder (see [`Files::find`]).
 pub fn load(name_or_dir: &str) -> Result<Device> {
     Files::find(name_or_dir)?.load()
 }
