@@ -1,6 +1,8 @@
-//! Where a model's files come from: the binary itself, or a folder.
+//! Where a model's files come from: the binary itself, a folder, or the hub's cache.
 
 use std::borrow::Cow;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,15 +10,27 @@ use cape::tokenizer::Tokenizer;
 use cape::utility::Calibration;
 use serde::{Deserialize, Serialize};
 
+use crate::hub::{Hub, Name};
 use crate::masked::Network;
+use crate::shards::Index;
 use crate::weights::Weights;
 use crate::{Device, Error, Options, Result};
 
 /// The name of the embedded default model.
 pub const DEFAULT: &str = "default";
 
+pub(crate) const CONFIG: &str = "config.json";
+pub(crate) const TOKENIZER: &str = "tokenizer.json";
+pub(crate) const WEIGHTS: &str = "model.safetensors";
+/// In the place of [`WEIGHTS`], where these are in several files.
+pub(crate) const INDEX: &str = "model.safetensors.index.json";
 /// The file with what Cape adds to a model.
-const CAPE_JSON: &str = "cape.json";
+pub(crate) const CAPE_JSON: &str = "cape.json";
+
+/// No JSON file of a model comes near this: a larger one is not read.
+pub(crate) const LARGEST_JSON: u64 = 100 << 20;
+/// Nor do weights that a device could run.
+pub(crate) const LARGEST_WEIGHTS: u64 = 64 << 30;
 
 /// The files of one model.
 pub struct Files {
@@ -52,24 +66,27 @@ impl Files {
         })
     }
 
-    /// An embedded model by name, or a folder.
+    /// An embedded model by name, a folder, or a model of the hub's cache by its name there. Nothing
+    /// is fetched.
     pub fn find(name_or_dir: &str) -> Result<Self> {
         match Self::named(name_or_dir) {
             Some(files) => Ok(files),
-            None if Path::new(name_or_dir).is_dir() => Self::read(Path::new(name_or_dir)),
-            None => Err(Error::Unknown(name_or_dir.to_owned())),
+            None => Self::read(&folder(name_or_dir)?),
         }
     }
 
     /// The files of a folder.
     pub fn read(dir: &Path) -> Result<Self> {
-        let file = |name: &str| read(&dir.join(name)).map(Cow::Owned);
-        Ok(Self {
-            config: file("config.json")?,
-            tokenizer: file("tokenizer.json")?,
-            weights: file("model.safetensors")?,
-            cape: dir.join(CAPE_JSON).exists().then(|| file(CAPE_JSON)).transpose()?,
-        })
+        let json = |name: &str| read(&dir.join(name), LARGEST_JSON).map(Cow::Owned);
+        let config = json(CONFIG)?;
+        let tokenizer = json(TOKENIZER)?;
+        let weights = if !dir.join(WEIGHTS).exists() && dir.join(INDEX).exists() {
+            Index::parse(&json(INDEX)?)?.read(dir)?
+        } else {
+            read(&dir.join(WEIGHTS), LARGEST_WEIGHTS)?
+        };
+        let cape = dir.join(CAPE_JSON).exists().then(|| json(CAPE_JSON)).transpose()?;
+        Ok(Self { config, tokenizer, weights: weights.into(), cape })
     }
 
     /// Builds the model.
@@ -131,7 +148,7 @@ impl Files {
         Ok(config.model_type.unwrap_or_else(|| "bert".into()))
     }
 
-    /// The bytes of `model.safetensors`.
+    /// The bytes of `model.safetensors`, or of its shards as one.
     pub(crate) fn weights(&self) -> &[u8] {
         &self.weights
     }
@@ -139,12 +156,12 @@ impl Files {
     /// Writes the files to a folder with other weights in place of its own.
     pub(crate) fn write_with(&self, weights: &[u8], dir: &Path) -> Result<()> {
         std::fs::create_dir_all(dir).map_err(|source| Error::Io { path: dir.into(), source })?;
-        write(&dir.join("config.json"), &self.config)?;
-        write(&dir.join("tokenizer.json"), &self.tokenizer)?;
+        write(&dir.join(CONFIG), &self.config)?;
+        write(&dir.join(TOKENIZER), &self.tokenizer)?;
         if let Some(cape) = &self.cape {
             write(&dir.join(CAPE_JSON), cape)?;
         }
-        write(&dir.join("model.safetensors"), weights)
+        write(&dir.join(WEIGHTS), weights)
     }
 
     fn cape_json(&self) -> Result<Option<CapeJson>> {
@@ -165,8 +182,50 @@ pub(crate) fn write_cape_json(dir: &Path, cape: &CapeJson) -> Result<PathBuf> {
     Ok(path)
 }
 
-fn read(path: &Path) -> Result<Vec<u8>> {
-    std::fs::read(path).map_err(|source| Error::Io { path: path.into(), source })
+/// The folder that a model's files lie in, which is where its `cape.json` belongs: the folder of this
+/// name, or the snapshot in the hub's cache. Nothing is fetched.
+pub fn folder(name_or_dir: &str) -> Result<PathBuf> {
+    if Path::new(name_or_dir).is_dir() {
+        return Ok(name_or_dir.into());
+    }
+    let name = Name::parse(name_or_dir).ok_or_else(|| Error::Unknown(name_or_dir.to_owned()))?;
+    match Hub::from_env().and_then(|hub| hub.find(&name)) {
+        Some(_) if name.file().is_some() => Err(Error::Gguf(name_or_dir.to_owned())),
+        Some(dir) => Ok(dir),
+        None => Err(Error::NotPulled(name_or_dir.to_owned())),
+    }
+}
+
+/// Opens a plain file that is no larger than it may be.
+pub(crate) fn open(path: &Path, most: u64) -> Result<(File, u64)> {
+    let io = |source| Error::Io { path: path.into(), source };
+    // asked before it is opened: to open a pipe would wait for a writer
+    let metadata = std::fs::metadata(path).map_err(io)?;
+    if !metadata.is_file() {
+        return Err(io(std::io::Error::new(ErrorKind::InvalidInput, "it is not a file")));
+    }
+    if metadata.len() > most {
+        return Err(Error::TooLarge { path: path.into(), most });
+    }
+    Ok((File::open(path).map_err(io)?, metadata.len()))
+}
+
+/// Room for so many bytes from `path`, or an error where there is none.
+pub(crate) fn buffer(path: &Path, len: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let none = |_| Error::Io { path: path.into(), source: ErrorKind::OutOfMemory.into() };
+    let len = usize::try_from(len).map_err(|_| Error::TooLarge { path: path.into(), most: len })?;
+    bytes.try_reserve_exact(len).map_err(none)?;
+    Ok(bytes)
+}
+
+fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
+    let (file, len) = open(path, most)?;
+    let mut bytes = buffer(path, len)?;
+    // a file that grows meanwhile is not followed
+    let read = file.take(len).read_to_end(&mut bytes);
+    read.map_err(|source| Error::Io { path: path.into(), source })?;
+    Ok(bytes)
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
