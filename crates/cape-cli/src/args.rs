@@ -192,6 +192,17 @@ pub(crate) struct MechanismArgs {
     #[arg(short, long, env = "CAPE_MODEL", hide_env = true, value_name = "NAME|DIR")]
     pub(crate) model: Option<String>,
 
+    /// In which numbers the device model computes [default: auto]
+    ///
+    /// It changes which words come out, a little, and never the guarantee.
+    #[arg(long, env = "CAPE_ARITHMETIC", hide_env = true, value_enum)]
+    pub(crate) arithmetic: Option<ArithmeticArg>,
+
+    /// Which instructions compute the model's integers: amx, vnni, avx2 or portable [default: the
+    /// fastest that this machine has]
+    #[arg(long, env = "CAPE_KERNEL", hide_env = true, value_name = "NAME", hide_short_help = true)]
+    pub(crate) kernel: Option<String>,
+
     /// More words to keep, one word or phrase a line
     #[arg(long, env = "CAPE_KEEP", hide_env = true, value_name = "FILE")]
     pub(crate) keep: Option<PathBuf>,
@@ -226,6 +237,19 @@ pub(crate) enum CandidatesArg {
     Typed,
     /// By any entry of the vocabulary, as in the paper
     All,
+}
+
+#[derive(Clone, Copy, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ArithmeticArg {
+    /// int16 for a model stored as integers where that is fast, else f32
+    Auto,
+    /// Floats of 32 bits
+    F32,
+    /// Weights of 8 bits, activations of 16
+    Int16,
+    /// Weights and activations of 8 bits: the fastest, and the least exact
+    Int8,
 }
 
 #[derive(Args)]

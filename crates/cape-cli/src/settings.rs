@@ -9,10 +9,10 @@ use cape::mechanism::cape::{Buckets, Cape, Settings};
 use cape::privacy::Epsilon;
 use cape::utility::Lambdas;
 use cape::vocab::Candidates;
-use cape_models::Device;
+use cape_models::{Arithmetic, Device, Kernel, Options};
 use serde::Deserialize;
 
-use crate::args::{BucketsArg, CandidatesArg, ContextArg, MechanismArgs};
+use crate::args::{ArithmeticArg, BucketsArg, CandidatesArg, ContextArg, MechanismArgs};
 use crate::failure::{Done, Failure, io};
 use crate::output::note;
 
@@ -33,6 +33,8 @@ struct File {
     lambda_d: Option<f64>,
     bucket_count: Option<usize>,
     model: Option<String>,
+    arithmetic: Option<ArithmeticArg>,
+    kernel: Option<String>,
     keep: Option<PathBuf>,
 }
 
@@ -51,8 +53,9 @@ impl Ready {
         let settings = settings(args, &file)?;
         let keep_file = args.keep.as_deref().or(file.keep.as_deref());
         let keep_list = keep_file.map(read_keep).transpose()?;
+        let options = options(args, &file)?;
         let model = args.model.as_deref().or(file.model.as_deref());
-        let device = load(model.unwrap_or(cape_models::DEFAULT))?;
+        let device = load(model.unwrap_or(cape_models::DEFAULT), options)?;
         let mut keep = KeepList::default();
         if let Some(list) = keep_list {
             let list = list.strip_prefix('\u{feff}').unwrap_or(&list);
@@ -66,8 +69,8 @@ impl Ready {
 }
 
 /// Loads a model and warns where it has no calibration.
-fn load(name_or_dir: &str) -> Done<Device> {
-    let device = cape_models::load(name_or_dir)?;
+fn load(name_or_dir: &str, options: Options) -> Done<Device> {
+    let device = cape_models::load_with(name_or_dir, options)?;
     if !device.calibrated {
         note(&format!(
             "warning: this model has no cape.json; its logits are taken to lie between -20 and 20\n\
@@ -75,6 +78,26 @@ fn load(name_or_dir: &str) -> Done<Device> {
         ));
     }
     Ok(device)
+}
+
+fn options(args: &MechanismArgs, file: &File) -> Done<Options> {
+    let arithmetic = match args.arithmetic.or(file.arithmetic) {
+        Some(ArithmeticArg::Auto) | None => Arithmetic::Auto,
+        Some(ArithmeticArg::F32) => Arithmetic::F32,
+        Some(ArithmeticArg::Int16) => Arithmetic::Int16,
+        Some(ArithmeticArg::Int8) => Arithmetic::Int8,
+    };
+    let kernel = match args.kernel.as_deref().or(file.kernel.as_deref()) {
+        None => Kernel::best(),
+        Some(name) => Kernel::named(name).ok_or_else(|| {
+            let here: Vec<&str> = Kernel::available().map(Kernel::name).collect();
+            Failure::usage(
+                "this machine has no such kernel",
+                format!("it has: {}; without --kernel the first is used", here.join(", ")),
+            )
+        })?,
+    };
+    Ok(Options { arithmetic, kernel })
 }
 
 fn settings(args: &MechanismArgs, file: &File) -> Done<Settings> {

@@ -2,8 +2,8 @@
 
 use std::io::BufRead;
 
-use cape::rng;
-use cape::sanitize::sanitize;
+use cape::rng::{self, Generator};
+use cape::sanitize::{sanitize, sanitize_all};
 use cape::text::Release;
 use rayon::prelude::*;
 
@@ -16,6 +16,9 @@ use crate::settings::Ready;
 /// How many lines are read before they are perturbed side by side.
 const LINES_AT_ONCE: usize = 256;
 
+/// How many of them go to the model together.
+const SIDE_BY_SIDE: usize = 16;
+
 pub(crate) fn run(args: &PerturbArgs) -> Done {
     if args.lines {
         return lines(args);
@@ -23,7 +26,9 @@ pub(crate) fn run(args: &PerturbArgs) -> Done {
     let text = input::text(args.text.as_deref())?;
     let ready = Ready::new(&args.mechanism)?;
     let waiting = output::spinner("perturbing");
-    let release = one(&ready, &text, args.seed, 0);
+    let mut rng = generator(args.seed, 0)?;
+    let (tokenizer, keep) = (&ready.device.tokenizer, &ready.keep);
+    let release = sanitize(&text, tokenizer, keep, &ready.mechanism, &mut rng);
     waiting.finish_and_clear();
     let release = release?;
     let settings = ready.mechanism.settings();
@@ -55,22 +60,17 @@ fn lines(args: &PerturbArgs) -> Done {
             .collect::<Result<_, _>>()
             .map_err(|error| io("cannot read stdin".into(), &error))?;
         let Some(&(last, _)) = batch.last() else { break };
-        let releases: Vec<Done<(String, Release)>> = batch
-            .into_par_iter()
-            .map(|(i, bytes)| {
-                progress.inc(bytes.len() as u64 + 1);
-                input::utf8(bytes)
-                    .and_then(|line| {
-                        one(&ready, &line, args.seed, i as u64).map(|release| (line, release))
-                    })
-                    .map_err(|failure: Failure| {
-                        failure.during(format!("line {} of the input was refused", i + 1))
-                    })
+        let releases: Vec<Done<Vec<(String, Release)>>> = batch
+            .par_chunks(SIDE_BY_SIDE)
+            .map(|lines| {
+                let done = some(&ready, lines, args.seed);
+                progress.inc(lines.iter().map(|(_, line)| line.len() as u64 + 1).sum());
+                done
             })
             .collect();
         progress.set_message((last + 1).to_string());
         // the first line that was refused, whichever was found first
-        let releases = releases.into_iter().collect::<Done<Vec<_>>>()?;
+        let releases = releases.into_iter().collect::<Done<Vec<_>>>()?.concat();
         progress.suspend(|| {
             releases.iter().try_for_each(|(line, release)| {
                 if args.json {
@@ -92,11 +92,32 @@ fn lines(args: &PerturbArgs) -> Done {
     Ok(())
 }
 
-/// One release; `stream` keeps the draws of different lines apart where they come from one seed.
-fn one(ready: &Ready, text: &str, seed: Option<u64>, stream: u64) -> Done<Release> {
-    let mut rng = match seed {
+/// Some lines side by side.
+fn some(
+    ready: &Ready,
+    lines: &[(usize, Vec<u8>)],
+    seed: Option<u64>,
+) -> Done<Vec<(String, Release)>> {
+    let refused = |i: usize, failure: Failure| {
+        failure.during(format!("line {} of the input was refused", i + 1))
+    };
+    let text = |(i, line): &(usize, Vec<u8>)| {
+        input::utf8(line.clone()).map_err(|failure| refused(*i, failure))
+    };
+    let texts: Vec<String> = lines.iter().map(text).collect::<Done<_>>()?;
+    let rngs = lines.iter().map(|&(i, _)| generator(seed, i as u64));
+    let mut rngs: Vec<Generator> = rngs.collect::<Done<_>>()?;
+    let borrowed: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let (tokenizer, keep) = (&ready.device.tokenizer, &ready.keep);
+    let releases = sanitize_all(&borrowed, tokenizer, keep, &ready.mechanism, &mut rngs)
+        .map_err(|(i, error)| refused(lines[i].0, error.into()))?;
+    Ok(texts.into_iter().zip(releases).collect())
+}
+
+/// `stream` keeps the draws of different lines apart where they come from one seed.
+fn generator(seed: Option<u64>, stream: u64) -> Done<Generator> {
+    Ok(match seed {
         Some(seed) => rng::seeded(seed, stream),
         None => rng::secure()?,
-    };
-    Ok(sanitize(text, &ready.device.tokenizer, &ready.keep, &ready.mechanism, &mut rng)?)
+    })
 }
