@@ -6,13 +6,13 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cape::tokenizer::Tokenizer;
 use cape::utility::Calibration;
 use serde::{Deserialize, Serialize};
 
 use crate::hub::{Hub, Name};
 use crate::masked::Network;
 use crate::shards::Index;
+use crate::tokens::TokenizerFiles;
 use crate::weights::Weights;
 use crate::{Device, Error, Options, Result};
 
@@ -35,7 +35,7 @@ pub(crate) const LARGEST_WEIGHTS: u64 = 64 << 30;
 /// The files of one model.
 pub struct Files {
     config: Cow<'static, [u8]>,
-    tokenizer: Cow<'static, [u8]>,
+    tokenizer: TokenizerFiles,
     weights: Cow<'static, [u8]>,
     cape: Option<Cow<'static, [u8]>>,
 }
@@ -60,7 +60,7 @@ impl Files {
     pub fn named(name: &str) -> Option<Self> {
         (name == DEFAULT).then(|| Self {
             config: include_bytes!("../default/config.json").into(),
-            tokenizer: include_bytes!("../default/tokenizer.json").into(),
+            tokenizer: TokenizerFiles::Whole(include_bytes!("../default/tokenizer.json").into()),
             weights: include_bytes!("../default/model.safetensors").into(),
             cape: Some(include_bytes!("../default/cape.json").into()),
         })
@@ -79,7 +79,7 @@ impl Files {
     pub fn read(dir: &Path) -> Result<Self> {
         let json = |name: &str| read(&dir.join(name), LARGEST_JSON).map(Cow::Owned);
         let config = json(CONFIG)?;
-        let tokenizer = json(TOKENIZER)?;
+        let tokenizer = TokenizerFiles::read(dir)?;
         let weights = if !dir.join(WEIGHTS).exists() && dir.join(INDEX).exists() {
             Index::parse(&json(INDEX)?)?.read(dir)?
         } else {
@@ -124,7 +124,7 @@ impl Files {
             let file = Weights::new(&self.weights)?;
             Network::load(&self.model_type()?, &self.config, &file, options)
         };
-        let (tokenizer, network) = rayon::join(|| Tokenizer::from_json(&self.tokenizer), network);
+        let (tokenizer, network) = rayon::join(|| self.tokenizer.load(), network);
         let (tokenizer, network) = (tokenizer?, network?);
         let shape = network.describe();
         let vocab = Arc::clone(tokenizer.vocab());
@@ -157,7 +157,7 @@ impl Files {
     pub(crate) fn write_with(&self, weights: &[u8], dir: &Path) -> Result<()> {
         std::fs::create_dir_all(dir).map_err(|source| Error::Io { path: dir.into(), source })?;
         write(&dir.join(CONFIG), &self.config)?;
-        write(&dir.join(TOKENIZER), &self.tokenizer)?;
+        self.tokenizer.write(dir)?;
         if let Some(cape) = &self.cape {
             write(&dir.join(CAPE_JSON), cape)?;
         }
@@ -219,7 +219,7 @@ pub(crate) fn buffer(path: &Path, len: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
+pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
     let (file, len) = open(path, most)?;
     let mut bytes = buffer(path, len)?;
     // a file that grows meanwhile is not followed
@@ -228,6 +228,6 @@ fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     std::fs::write(path, bytes).map_err(|source| Error::Io { path: path.into(), source })
 }

@@ -39,6 +39,7 @@ mod pack;
 #[cfg(feature = "hub")]
 pub mod pull;
 mod shards;
+mod tokens;
 #[cfg(feature = "hub")]
 mod transfer;
 mod weights;

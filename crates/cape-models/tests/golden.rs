@@ -13,7 +13,15 @@ use cape_models::{Device, Files};
 use common::logits;
 use serde::Deserialize;
 
-const MODELS: [&str; 3] = ["bert-tiny", "bert-tiny-legacy", "bert-tiny-f16"];
+/// Those of the paper's masked models, and the ways in which their files come.
+const MODELS: [&str; 6] = [
+    "bert-tiny",
+    "bert-tiny-legacy",
+    "bert-tiny-f16",
+    "bert-tiny-sharded",
+    "distilbert-tiny",
+    "roberta-tiny",
+];
 
 #[derive(Deserialize)]
 struct Golden {
@@ -84,30 +92,34 @@ fn tokens_agree_with_transformers() {
 
 #[test]
 fn a_row_is_blind_to_its_own_token() {
-    let device = device("bert-tiny");
-    for text in golden("bert-tiny").texts {
-        let ids = content(&text);
-        for i in 0..ids.len() {
-            let mut other = ids.clone();
-            other[i] = TokenId(7 + (other[i].0 + 1) % 100);
-            assert!(
-                logits(&*device.model, &ids, &[i]) == logits(&*device.model, &other, &[i]),
-                "bits differ"
-            );
+    for name in MODELS {
+        let device = device(name);
+        for text in golden(name).texts {
+            let ids = content(&text);
+            for i in 0..ids.len() {
+                let mut other = ids.clone();
+                other[i] = TokenId(7 + (other[i].0 + 1) % 100);
+                assert!(
+                    logits(&*device.model, &ids, &[i]) == logits(&*device.model, &other, &[i]),
+                    "{name}: bits differ"
+                );
+            }
         }
     }
 }
 
 #[test]
 fn a_batch_gives_what_single_rows_give() {
-    let device = device("bert-tiny");
-    for text in golden("bert-tiny").texts {
-        let ids = content(&text);
-        let positions: Vec<usize> = (0..ids.len()).collect();
-        let batch = logits(&*device.model, &ids, &positions);
-        for i in positions {
-            for (a, b) in logits(&*device.model, &ids, &[i])[0].iter().zip(&batch[i]) {
-                assert!((a - b).abs() < 1e-5, "{a} {b}");
+    for name in MODELS {
+        let device = device(name);
+        for text in golden(name).texts {
+            let ids = content(&text);
+            let positions: Vec<usize> = (0..ids.len()).collect();
+            let batch = logits(&*device.model, &ids, &positions);
+            for i in positions {
+                for (a, b) in logits(&*device.model, &ids, &[i])[0].iter().zip(&batch[i]) {
+                    assert!((a - b).abs() < 1e-5, "{name}: {a} {b}");
+                }
             }
         }
     }

@@ -1,0 +1,153 @@
+//! Integers in the place of floats: how near they come, and that kernels and batches do not matter.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use cape::keep::KeepList;
+use cape::model::{Memory, View};
+use cape::text::{Piece, TokenId};
+use cape::vocab::Candidates;
+use cape_models::{Arithmetic, Device, Files, Kernel, Options, Precision, pack};
+use common::logits;
+use tempfile::TempDir;
+
+const TEXTS: [&str; 3] = [
+    "good book",
+    "the doctor's letter was slow, and it is a secret.",
+    "walking slowly to a readable story",
+];
+
+/// bert-tiny stored as integers.
+static PACKED: LazyLock<TempDir> = LazyLock::new(|| {
+    let dir = TempDir::new().unwrap();
+    pack(&Files::read(&fixture("bert-tiny")).unwrap(), Precision::Int8, dir.path()).unwrap();
+    dir
+});
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(name)
+}
+
+fn packed(arithmetic: Arithmetic, kernel: Kernel) -> Device {
+    let options = Options { arithmetic, kernel };
+    Files::read(PACKED.path()).unwrap().load_with(options).unwrap()
+}
+
+fn ids(device: &Device, text: &str) -> Vec<TokenId> {
+    let tokens = device.tokenizer.tokenize(text, &KeepList::default()).unwrap();
+    tokens.as_slice().iter().map(|token| token.id).collect()
+}
+
+/// The rows of every position of every text.
+fn rows(device: &Device) -> Vec<Vec<f32>> {
+    let rows = TEXTS.iter().flat_map(|text| {
+        let ids = ids(device, text);
+        logits(&*device.model, &ids, &(0..ids.len()).collect::<Vec<_>>())
+    });
+    rows.collect()
+}
+
+/// The largest difference, and the largest number.
+fn apart(a: &[Vec<f32>], b: &[Vec<f32>]) -> (f32, f32) {
+    let pairs = a.iter().flatten().zip(b.iter().flatten());
+    pairs.fold((0.0, 0.0), |(most, large), (a, b)| (most.max((a - b).abs()), large.max(a.abs())))
+}
+
+#[test]
+fn sixteen_bits_are_as_good_as_floats_and_eight_are_near() {
+    let floats = rows(&packed(Arithmetic::F32, Kernel::best()));
+    let (sixteen, large) = apart(&floats, &rows(&packed(Arithmetic::Int16, Kernel::best())));
+    let (eight, _) = apart(&floats, &rows(&packed(Arithmetic::Int8, Kernel::best())));
+    assert!(sixteen < 1e-3 * large, "{sixteen} of {large}");
+    assert!(eight > sixteen && eight < 0.15 * large, "{eight} of {large}");
+}
+
+#[test]
+fn all_kernels_give_the_same_bits() {
+    for arithmetic in [Arithmetic::Int16, Arithmetic::Int8] {
+        let portable = rows(&packed(arithmetic, Kernel::PORTABLE));
+        for kernel in Kernel::available() {
+            assert!(rows(&packed(arithmetic, kernel)) == portable, "{kernel:?} {arithmetic:?}");
+        }
+    }
+}
+
+#[test]
+fn integers_give_the_same_bits_in_every_batch() {
+    let device = packed(Arithmetic::Int16, Kernel::best());
+    let all: Vec<Vec<TokenId>> = TEXTS.iter().map(|text| ids(&device, text)).collect();
+    let ask = |texts: &[Vec<TokenId>]| {
+        let positions: Vec<Vec<(usize, Piece)>> = texts
+            .iter()
+            .map(|ids| (0..ids.len()).map(|i| (i, Piece::Continuation)).collect())
+            .collect();
+        let mut memories: Vec<Memory> = texts.iter().map(|_| Memory::default()).collect();
+        let mut views: Vec<View<'_>> = texts
+            .iter()
+            .zip(&positions)
+            .zip(&mut memories)
+            .map(|((ids, positions), memory)| View { ids, positions, memory })
+            .collect();
+        device.model.logits(&mut views, Candidates::Typed).unwrap()
+    };
+    let together = ask(&all);
+    let alone: Vec<Vec<f32>> = all.chunks(1).flat_map(ask).collect();
+    assert!(together == alone);
+}
+
+#[test]
+fn only_candidates_are_computed_and_in_order() {
+    let device = packed(Arithmetic::Int16, Kernel::best());
+    let vocab = device.model.vocab();
+    let ids = ids(&device, TEXTS[1]);
+    let all = vocab.candidates(Piece::Start, Candidates::All);
+    let ask = |piece, which| {
+        let view = View { ids: &ids, positions: &[(3, piece)], memory: &mut Memory::default() };
+        device.model.logits(&mut [view], which).unwrap().swap_remove(0)
+    };
+    let whole = ask(Piece::Start, Candidates::All);
+    let far = device.model.distances(ids[3], Piece::Start, Candidates::All);
+    for piece in [Piece::Start, Piece::Continuation] {
+        let typed = vocab.candidates(piece, Candidates::Typed);
+        let (logits, distances) = (
+            ask(piece, Candidates::Typed),
+            device.model.distances(ids[3], piece, Candidates::Typed),
+        );
+        assert!(logits.len() == typed.len() && distances.len() == typed.len());
+        for ((logit, distance), id) in logits.iter().zip(&distances).zip(typed) {
+            let i = all.binary_search(id).unwrap();
+            assert!(*logit == whole[i] && *distance == far[i]);
+        }
+    }
+}
+
+#[test]
+fn distances_are_those_of_the_stored_embeddings() {
+    let device = packed(Arithmetic::Int16, Kernel::best());
+    let vocab = device.model.vocab();
+    let candidates = vocab.candidates(Piece::Start, Candidates::Typed);
+    for t in [0, 1, 30, 60, 90].map(TokenId) {
+        let got = device.model.distances(t, Piece::Start, Candidates::Typed);
+        let want = cape::distance::distances(device.model.embeddings(), t, candidates);
+        for ((got, want), r) in got.iter().zip(&want).zip(candidates) {
+            assert!((got - want).abs() < 1e-4 * want.max(1.0), "{got} {want}");
+            assert!(*r != t || *got == 0.0);
+        }
+    }
+}
+
+#[test]
+fn models_stored_as_floats_compute_in_floats_unless_told() {
+    let load = |arithmetic| {
+        let options = Options { arithmetic, ..Options::default() };
+        Files::read(&fixture("bert-tiny")).unwrap().load_with(options).unwrap()
+    };
+    let floats = rows(&load(Arithmetic::F32));
+    assert!(rows(&load(Arithmetic::Auto)) == floats);
+    let (apart, large) = apart(&floats, &rows(&load(Arithmetic::Int16)));
+    assert!(apart > 0.0 && apart < 0.1 * large, "{apart} of {large}");
+}
