@@ -40,10 +40,9 @@ impl Attention<'_> {
     ///
     /// # Panics
     /// If the sizes do not agree.
-    #[must_use]
-    pub fn forward(&self, q: &[f32], k: &[f32], v: &[f32], kernel: Kernel) -> Vec<f32> {
+    pub fn forward(&self, q: &[f32], k: &[f32], v: &[f32], kernel: Kernel, out: &mut Vec<f32>) {
         let row = self.heads * self.width;
-        let mut out = vec![0.0; q.len()];
+        out.resize(q.len(), 0.0);
         let (mut parts, mut rest, mut from, mut start) = (Vec::new(), &mut out[..], 0, 0);
         for (&queries, &len) in self.queries.iter().zip(self.lens) {
             let (part, after) = rest.split_at_mut(queries * row);
@@ -70,7 +69,6 @@ impl Attention<'_> {
                 );
             }
         });
-        out
     }
 }
 
@@ -86,6 +84,9 @@ fn attend(kernel: Kernel, head: &mut Head<'_>) {
 
 /// How many numbers are summed side by side.
 const LANES: usize = 16;
+
+/// How many queries meet the keys together: their sums do not wait for each other.
+const TOGETHER: usize = 4;
 
 /// softmax(q·kᵀ / √width)·v for the columns of one head.
 #[inline(always)]
@@ -104,44 +105,81 @@ pub(crate) fn attend_plain(head: &mut Head<'_>) {
     }
     let scale = 1.0 / (width as f32).sqrt();
     scores.clear();
-    scores.resize(wide, 0.0);
-    for (query, out) in q.chunks_exact(row).zip(out.chunks_exact_mut(row)) {
-        for (block, scores) in scores.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
-            let mut sums = [0_f32; LANES];
-            for (&x, keys) in query[start..start + width].iter().zip(turned.chunks_exact(wide)) {
+    scores.resize(TOGETHER * wide, 0.0);
+    for (queries, out) in q.chunks(TOGETHER * row).zip(out.chunks_mut(TOGETHER * row)) {
+        // a block that is not whole repeats its last query
+        let last = queries.len() / row - 1;
+        let query = |i: usize| &queries[i.min(last) * row + start..][..width];
+        let together: [&[f32]; TOGETHER] = std::array::from_fn(query);
+        for block in 0..wide / LANES {
+            let mut sums = [[0_f32; LANES]; TOGETHER];
+            for (d, keys) in turned.chunks_exact(wide).enumerate() {
                 let keys = &keys[block * LANES..][..LANES];
-                for lane in 0..LANES {
-                    sums[lane] += x * keys[lane];
+                for (sums, query) in sums.iter_mut().zip(together) {
+                    let x = query[d];
+                    for (sum, key) in sums.iter_mut().zip(keys) {
+                        *sum += x * key;
+                    }
                 }
             }
-            for lane in 0..LANES {
-                scores[lane] = sums[lane] * scale;
+            for (scores, sums) in scores.chunks_exact_mut(wide).zip(sums) {
+                for (score, sum) in scores[block * LANES..][..LANES].iter_mut().zip(sums) {
+                    *score = sum * scale;
+                }
             }
         }
-        softmax(&mut scores[..len]);
-        let out = &mut out[start..start + width];
-        out.fill(0.0);
-        for (&p, value) in scores.iter().zip(v.chunks_exact(row)) {
-            for (out, &value) in out.iter_mut().zip(&value[start..start + width]) {
-                *out += p * value;
+        for scores in scores.chunks_exact_mut(wide) {
+            scores[len..].fill(f32::NEG_INFINITY);
+            softmax(scores);
+        }
+        let whole = width / LANES * LANES;
+        for column in (start..start + whole).step_by(LANES) {
+            let mut sums = [[0_f32; LANES]; TOGETHER];
+            for (j, value) in v.chunks_exact(row).enumerate() {
+                let values = &value[column..][..LANES];
+                for (i, sums) in sums.iter_mut().enumerate() {
+                    let p = scores[i * wide + j];
+                    for (sum, value) in sums.iter_mut().zip(values) {
+                        *sum += p * value;
+                    }
+                }
+            }
+            for (out, sums) in out.chunks_exact_mut(row).zip(sums) {
+                out[column..][..LANES].copy_from_slice(&sums);
+            }
+        }
+        for column in start + whole..start + width {
+            for (out, scores) in out.chunks_exact_mut(row).zip(scores.chunks_exact(wide)) {
+                let products = scores.iter().zip(v.chunks_exact(row)).map(|(p, v)| p * v[column]);
+                out[column] = products.sum();
             }
         }
     }
 }
 
+/// Whole blocks of `LANES` numbers; what is minus infinity becomes next to nothing.
 #[inline(always)]
 fn softmax(x: &mut [f32]) {
-    let most = x.iter().fold(f32::NEG_INFINITY, |most, &v| if v > most { v } else { most });
-    let mut sum = 0.0;
-    for v in x.iter_mut() {
-        *v = exp(*v - most);
+    let blocks = x.as_chunks_mut::<LANES>().0;
+    let mut most = [f32::NEG_INFINITY; LANES];
+    for block in blocks.iter() {
+        for (most, &v) in most.iter_mut().zip(block) {
+            *most = if v > *most { v } else { *most };
+        }
     }
-    for v in x.iter() {
-        sum += v;
+    let most = most.iter().fold(f32::NEG_INFINITY, |most, &v| if v > most { v } else { most });
+    let mut sums = [0.0; LANES];
+    for block in blocks.iter_mut() {
+        for (sum, v) in sums.iter_mut().zip(block) {
+            *v = exp(*v - most);
+            *sum += *v;
+        }
     }
-    let scale = 1.0 / sum;
-    for v in x {
-        *v *= scale;
+    let scale = 1.0 / sums.iter().sum::<f32>();
+    for block in blocks {
+        for v in block {
+            *v *= scale;
+        }
     }
 }
 
@@ -209,7 +247,8 @@ mod tests {
             (from, start) = (from + queries, start + len);
         }
         for kernel in Kernel::available() {
-            let got = attention.forward(&q, &k, &v, kernel);
+            let mut got = Vec::new();
+            attention.forward(&q, &k, &v, kernel, &mut got);
             for (got, want) in got.iter().zip(&want) {
                 assert!((f64::from(*got) - want).abs() < 1e-5, "{kernel:?}: {got} {want}");
             }

@@ -13,8 +13,11 @@ pub(crate) const HIGH: usize = 32;
 /// The sums of one call of a kernel: rows of bytes × a panel's outputs.
 pub(crate) type Sums = [[i32; WIDE]; HIGH];
 
-/// How many rows stay in the cache while the panels go by.
-const NEAR: usize = 48;
+/// How many panels go by before their part of the result is finished: a part that is still near.
+const NEAR: usize = 16;
+
+/// So many rows for each thread are enough to give each thread its own.
+const MANY: usize = 96;
 
 /// Fewer multiplications than this are not worth a second thread.
 const SMALL: usize = 1 << 22;
@@ -27,6 +30,15 @@ pub(crate) type Then<'a> = &'a (dyn Fn(&mut [f32]) + Sync);
 enum Onto {
     Nothing,
     Out,
+}
+
+/// What is to be computed.
+struct Job<'a> {
+    rows: &'a Rows,
+    bias: &'a [f32],
+    kernel: Kernel,
+    onto: Onto,
+    then: Then<'a>,
 }
 
 /// A part of the result: some rows, some panels, and where each row's part goes.
@@ -50,7 +62,7 @@ impl Weights {
         out: &mut [f32],
         then: Then<'_>,
     ) {
-        self.run(rows, bias, kernel, Onto::Nothing, out, then);
+        self.run(&Job { rows, bias, kernel, onto: Onto::Nothing, then }, out);
     }
 
     /// `out += rows·Wᵀ + bias`.
@@ -58,18 +70,11 @@ impl Weights {
     /// # Panics
     /// If the sizes do not agree.
     pub fn product_onto(&self, rows: &Rows, bias: &[f32], kernel: Kernel, out: &mut [f32]) {
-        self.run(rows, bias, kernel, Onto::Out, out, &|_| {});
+        self.run(&Job { rows, bias, kernel, onto: Onto::Out, then: &|_| {} }, out);
     }
 
-    fn run(
-        &self,
-        rows: &Rows,
-        bias: &[f32],
-        kernel: Kernel,
-        onto: Onto,
-        out: &mut [f32],
-        then: Then<'_>,
-    ) {
+    fn run(&self, job: &Job<'_>, out: &mut [f32]) {
+        let Job { rows, bias, .. } = *job;
         assert_eq!(rows.inputs(), self.inputs(), "as many inputs");
         assert_eq!(bias.len(), self.outputs(), "one bias per output");
         assert_eq!(out.len(), rows.len() * self.outputs(), "room for the result");
@@ -79,7 +84,7 @@ impl Weights {
         let work = rows.len() * rows.bits().planes() * self.inputs() * self.outputs();
         let threads = if work < SMALL { 1 } else { rayon::current_num_threads() };
         let parts = self.parts(rows.len(), threads, out);
-        let run = |part| self.part(rows, bias, kernel, onto, part, then);
+        let run = |part| self.part(job, part);
         if parts.len() == 1 {
             parts.into_iter().for_each(run);
         } else {
@@ -91,7 +96,7 @@ impl Weights {
     fn parts<'a>(&self, rows: usize, threads: usize, out: &'a mut [f32]) -> Vec<Part<'a>> {
         let panels = self.outputs().div_ceil(WIDE);
         let mut lines: Vec<&'a mut [f32]> = out.chunks_exact_mut(self.outputs()).collect();
-        if rows >= threads * 2 * NEAR || threads == 1 {
+        if rows >= threads * MANY || threads == 1 {
             let each = rows.div_ceil(threads).next_multiple_of(12);
             let mut parts = Vec::new();
             for start in (0..rows).step_by(each) {
@@ -118,47 +123,37 @@ impl Weights {
         parts
     }
 
-    fn part(
-        &self,
-        rows: &Rows,
-        bias: &[f32],
-        kernel: Kernel,
-        onto: Onto,
-        part: Part<'_>,
-        then: Then<'_>,
-    ) {
+    fn part(&self, job: &Job<'_>, part: Part<'_>) {
         let Part { rows: all, panels, mut out } = part;
-        let planes = rows.bits().planes();
-        let high = high(kernel) / planes;
+        let planes = job.rows.bits().planes();
+        let high = high(job.kernel) / planes;
         let first = panels.start * WIDE;
         let mut sums: Sums = [[0; WIDE]; HIGH];
-        for near in out.chunks_mut(NEAR).enumerate() {
-            let (i, near) = near;
-            let start = all.start + i * NEAR;
-            for panel in panels.clone() {
+        for near in panels.clone().step_by(NEAR).map(|at| at..(at + NEAR).min(panels.end)) {
+            for panel in near.clone() {
                 let at = panel * WIDE;
-                for (j, block) in near.chunks_mut(high).enumerate() {
-                    let row = start + j * high;
-                    let (bytes, stride) = rows.from(row);
-                    let sums = &mut sums[..block.len() * planes];
-                    kernel.sums(bytes, stride, self.panel(panel), sums);
-                    for (k, line) in block.iter_mut().enumerate() {
-                        let width = (self.outputs() - at).min(WIDE);
-                        let line = &mut line[at - first..][..width];
-                        let scaled = Scaled {
-                            sums: &sums[k * planes..][..planes],
-                            offsets: self.sums(panel),
-                            scale: rows.scale(row + k),
-                            scales: self.scales(panel),
-                            bias: &bias[at..at + width],
-                            onto,
-                        };
-                        kernel.scale(&scaled, rows.bits(), line);
-                    }
+                let width = (self.outputs() - at).min(WIDE);
+                for (i, lines) in out.chunks_mut(high).enumerate() {
+                    let row = all.start + i * high;
+                    let (bytes, stride) = job.rows.from(row);
+                    let sums = &mut sums[..lines.len() * planes];
+                    job.kernel.sums(bytes, stride, self.panel(panel), sums);
+                    let block = Block {
+                        sums,
+                        offsets: self.sums(panel),
+                        scales: &job.rows.scales()[row..row + lines.len()],
+                        steps: self.scales(panel),
+                        bias: &job.bias[at..at + width],
+                        onto: job.onto,
+                        columns: at - first..at - first + width,
+                    };
+                    job.kernel.finish(&block, job.rows.bits(), lines);
                 }
             }
-            for line in near {
-                then(line);
+            let columns =
+                (near.start * WIDE - first)..(near.end * WIDE).min(self.outputs()) - first;
+            for line in &mut out {
+                (job.then)(&mut line[columns.clone()]);
             }
         }
     }
@@ -190,11 +185,12 @@ impl Kernel {
         }
     }
 
-    fn scale(self, scaled: &Scaled<'_>, bits: Bits, out: &mut [f32]) {
+    /// The sums of some rows made into numbers of the result.
+    fn finish(self, block: &Block<'_>, bits: Bits, lines: &mut [&mut [f32]]) {
         #[cfg(target_arch = "x86_64")]
-        crate::x86::scale(self, scaled, bits, out);
+        crate::x86::finish(self, block, bits, lines);
         #[cfg(not(target_arch = "x86_64"))]
-        scale_plain(scaled, bits, out);
+        finish_plain(block, bits, lines);
     }
 }
 
@@ -212,38 +208,58 @@ pub(crate) fn sums_plain(bytes: &[u8], stride: usize, panel: &[i8], sums: &mut [
     }
 }
 
-/// The sums of one row and what they are worth.
-pub(crate) struct Scaled<'a> {
+/// The sums of some rows for one panel, and what they are worth.
+pub(crate) struct Block<'a> {
     sums: &'a [[i32; WIDE]],
+    /// The sum of each output's weights.
     offsets: &'a [i32],
-    scale: f32,
+    /// One scale per row, and one per output.
     scales: &'a [f32],
+    steps: &'a [f32],
     bias: &'a [f32],
     onto: Onto,
+    /// Where the outputs stand in a line of the result.
+    columns: Range<usize>,
 }
 
-/// `out = sums · scale · scales + bias`, without what the offset of 128 added.
+/// `line = sums · scale · steps + bias`, without what the offset of 128 added.
 #[inline(always)]
-pub(crate) fn scale_plain(row: &Scaled<'_>, bits: Bits, out: &mut [f32]) {
-    let Scaled { sums, offsets, scale, scales: steps, bias, onto } = *row;
-    let n = out.len().min(WIDE);
-    let (out, offsets, steps, bias) = (&mut out[..n], &offsets[..n], &steps[..n], &bias[..n]);
-    if matches!(onto, Onto::Nothing) {
-        out.fill(0.0);
+pub(crate) fn finish_plain(block: &Block<'_>, bits: Bits, lines: &mut [&mut [f32]]) {
+    // padded to whole panels, so that the loops below have a fixed length
+    let (mut offsets, mut steps, mut bias) = ([0; WIDE], [0.0; WIDE], [0.0; WIDE]);
+    let width = block.bias.len();
+    steps.copy_from_slice(block.steps);
+    bias[..width].copy_from_slice(block.bias);
+    for (offset, sum) in offsets.iter_mut().zip(block.offsets) {
+        *offset = 128 * sum;
     }
-    match bits {
-        Bits::Eight => {
-            for j in 0..n {
-                let sum = sums[0][j] - 128 * offsets[j];
-                out[j] += sum as f32 * (scale * steps[j]) + bias[j];
+    let planes = bits.planes();
+    for ((line, sums), &scale) in lines.iter_mut().zip(block.sums.chunks(planes)).zip(block.scales)
+    {
+        let mut numbers = [0.0; WIDE];
+        match sums {
+            [sums] => {
+                for j in 0..WIDE {
+                    numbers[j] = (sums[j] - offsets[j]) as f32 * (scale * steps[j]) + bias[j];
+                }
+            }
+            [upper, lower] => {
+                for j in 0..WIDE {
+                    let sum = (upper[j] - offsets[j]) as f32 * 256.0 + lower[j] as f32;
+                    numbers[j] = sum * (scale * steps[j]) + bias[j];
+                }
+            }
+            _ => unreachable!("one plane or two"),
+        }
+        let line = &mut line[block.columns.clone()];
+        if let Onto::Out = block.onto {
+            for (number, &before) in numbers.iter_mut().zip(line.iter()) {
+                *number += before;
             }
         }
-        Bits::Sixteen => {
-            for j in 0..n {
-                let upper = sums[0][j] - 128 * offsets[j];
-                let sum = upper as f32 * 256.0 + sums[1][j] as f32;
-                out[j] += sum * (scale * steps[j]) + bias[j];
-            }
+        match line.as_mut_array::<WIDE>() {
+            Some(line) => *line = numbers,
+            None => line.copy_from_slice(&numbers[..width]),
         }
     }
 }

@@ -91,8 +91,8 @@ impl Rows {
         self.bits
     }
 
-    pub(crate) fn scale(&self, row: usize) -> f32 {
-        self.scales[row]
+    pub(crate) fn scales(&self) -> &[f32] {
+        &self.scales
     }
 
     /// The bytes from a row on, to the end of the padding; rows of bytes are `stride` apart.

@@ -18,7 +18,7 @@ use std::sync::LazyLock;
 
 use crate::attention::{Head, attend_plain};
 use crate::kernel::Path;
-use crate::product::{Scaled, scale_plain, sums_plain};
+use crate::product::{Block, finish_plain, sums_plain};
 use crate::rows::{Bits, round_row_plain};
 use crate::{DEEP, Kernel, WIDE};
 
@@ -346,5 +346,5 @@ macro_rules! widths {
 }
 
 widths!(round_row, round_row_plain, (x: &[f32], bits: Bits, bytes: &mut [u8]) -> f32);
-widths!(scale, scale_plain, (scaled: &Scaled<'_>, bits: Bits, out: &mut [f32]) -> ());
+widths!(finish, finish_plain, (block: &Block<'_>, bits: Bits, lines: &mut [&mut [f32]]) -> ());
 widths!(attend, attend_plain, (head: &mut Head<'_>) -> ());

@@ -154,15 +154,17 @@ impl Encoder {
         let starts = lens.iter().scan(0, |at, len| Some(std::mem::replace(at, *at + len)));
         let asked: Vec<usize> = starts.zip(rows).map(|(start, row)| start + row).collect();
         let (last, before) = self.layers.split_last().expect("there is a layer at least");
+        let mut room = Room::default();
         for layer in before {
-            x = layer.forward(&x, places.as_deref(), &lens, None, self);
+            layer.forward(&mut x, places.as_deref(), &lens, None, self, &mut room);
             places = None;
         }
         // the last layer is needed at one row of each sequence only
-        let x = last.forward(&x, places.as_deref(), &lens, Some(&asked), self);
-        let mut x = self.transform.forward_then(&Input::new(&x), gelu);
-        self.transform_norm.forward(&mut x);
-        x
+        last.forward(&mut x, places.as_deref(), &lens, Some(&asked), self, &mut room);
+        let mut y = Vec::new();
+        self.transform.forward_then(&Input::new(&x), &mut y, gelu);
+        self.transform_norm.forward(&mut y);
+        y
     }
 
     /// The embedded words, each pair of word and position once, and where each row of the sequences
@@ -187,42 +189,64 @@ impl Encoder {
     }
 }
 
+/// Room for what a layer computes on the way, used by one layer after the other.
+#[derive(Default)]
+struct Room {
+    query: Vec<f32>,
+    key: Vec<f32>,
+    value: Vec<f32>,
+    attended: Vec<f32>,
+    up: Vec<f32>,
+}
+
 impl Layer {
-    /// All rows, or those `asked` for. `places` says which row of `x` each row of the sequences is;
-    /// without it they are the same.
+    /// Takes `x` to the layer's result: all rows, or those `asked` for. `places` says which row of
+    /// `x` each row of the sequences is; without it they are the same.
     fn forward(
         &self,
-        x: &[f32],
+        x: &mut Vec<f32>,
         places: Option<&[usize]>,
         lens: &[usize],
         asked: Option<&[usize]>,
         encoder: &Encoder,
-    ) -> Vec<f32> {
+        room: &mut Room,
+    ) {
         let hidden = self.attended_norm.weight.len();
-        let spread = |x: Vec<f32>| match places {
-            Some(places) => gather(&x, hidden, places),
-            None => x,
-        };
-        let input = Input::new(x);
-        let (key, value) = (spread(self.key.forward(&input)), spread(self.value.forward(&input)));
-        let (mut y, query, queries) = match asked {
-            None => (spread(x.to_vec()), spread(self.query.forward(&input)), lens.to_vec()),
-            Some(asked) => {
-                let place = |&row: &usize| places.map_or(row, |places| places[row]);
-                let y = gather(x, hidden, &asked.iter().map(place).collect::<Vec<_>>());
-                let query = self.query.forward(&Input::new(&y));
-                (y, query, vec![1; lens.len()])
+        let spread = |x: &mut Vec<f32>| {
+            if let Some(places) = places {
+                *x = gather(x, hidden, places);
             }
         };
+        let Room { query, key, value, attended, up } = room;
+        let input = Input::new(x);
+        self.key.forward(&input, key);
+        self.value.forward(&input, value);
+        if asked.is_none() {
+            self.query.forward(&input, query);
+            spread(query);
+        }
+        drop(input);
+        spread(key);
+        spread(value);
+        let ones;
+        let queries = if let Some(asked) = asked {
+            let place = |&row: &usize| places.map_or(row, |places| places[row]);
+            *x = gather(x, hidden, &asked.iter().map(place).collect::<Vec<_>>());
+            self.query.forward(&Input::new(x), query);
+            ones = vec![1; lens.len()];
+            &ones
+        } else {
+            spread(x);
+            lens
+        };
         let heads = encoder.heads;
-        let attention = Attention { queries: &queries, lens, heads, width: hidden / heads };
-        let attended = attention.forward(&query, &key, &value, encoder.math.kernel);
-        self.attended.add_to(&Input::new(&attended), &mut y);
-        self.attended_norm.forward(&mut y);
-        let up = self.up.forward_then(&Input::new(&y), gelu);
-        self.down.add_to(&Input::new(&up), &mut y);
-        self.down_norm.forward(&mut y);
-        y
+        let attention = Attention { queries, lens, heads, width: hidden / heads };
+        attention.forward(query, key, value, encoder.math.kernel, attended);
+        self.attended.add_to(&Input::new(attended), x);
+        self.attended_norm.forward(x);
+        self.up.forward_then(&Input::new(x), up, gelu);
+        self.down.add_to(&Input::new(up), x);
+        self.down_norm.forward(x);
     }
 }
 

@@ -61,24 +61,30 @@ impl Linear {
         Self { weights, bias, inputs, math }
     }
 
-    /// The result, with `then` done to each number of it.
-    pub(crate) fn forward_then(&self, input: &Input<'_>, then: fn(&mut [f32])) -> Vec<f32> {
-        let mut y = vec![0.0; input.x.len() / self.inputs * self.bias.len()];
+    /// Puts the result into `y`, with `then` done to each number of it. What was in `y` does not
+    /// matter: to use it again saves the making of large zeros.
+    pub(crate) fn forward_then(
+        &self,
+        input: &Input<'_>,
+        y: &mut Vec<f32>,
+        then: impl Fn(&mut [f32]) + Sync + Send,
+    ) {
+        y.resize(input.x.len() / self.inputs * self.bias.len(), 0.0);
         match &self.weights {
             Packed::F32(weights) => {
-                self.gemm(weights, input.x, 0.0, &mut y);
+                self.gemm(weights, input.x, 0.0, y);
                 y.par_chunks_mut(1 << 14).for_each(then);
             }
             Packed::Integers(weights, bits) => {
                 let rows = self.rows(input, *bits);
-                weights.product(rows, &self.bias, self.math.kernel, &mut y, &then);
+                weights.product(rows, &self.bias, self.math.kernel, y, &then);
             }
         }
-        y
     }
 
-    pub(crate) fn forward(&self, input: &Input<'_>) -> Vec<f32> {
-        self.forward_then(input, |_| {})
+    /// Puts the result into `y`.
+    pub(crate) fn forward(&self, input: &Input<'_>, y: &mut Vec<f32>) {
+        self.forward_then(input, y, |_| {});
     }
 
     /// `y += x·Wᵀ + b`.
