@@ -8,7 +8,7 @@ use cape::tokenizer::Tokenizer;
 use cape::utility::Calibration;
 use serde::{Deserialize, Serialize};
 
-use crate::bert::{Bert, Network};
+use crate::architecture::Architecture;
 use crate::{Device, Error, Result};
 
 /// The name of the embedded default model.
@@ -94,18 +94,13 @@ impl Files {
     fn build(&self, calibration: Option<Calibration>, window: Option<usize>) -> Result<Device> {
         let (tokenizer, network) = rayon::join(
             || Tokenizer::from_json(&self.tokenizer),
-            || Network::new(&self.config, &self.weights),
+            || Architecture::new(&self.config, &self.weights),
         );
-        let (tokenizer, network) = (tokenizer?, network?);
-        let model = Bert::new(
-            network,
-            Arc::clone(tokenizer.vocab()),
-            calibration.unwrap_or(Calibration::DEFAULT),
-            window,
-        )?;
+        let tokenizer = tokenizer?;
+        let (model, shape) = network?.model(Arc::clone(tokenizer.vocab()), calibration, window)?;
         Ok(Device {
-            shape: model.shape(),
-            model: Arc::new(model),
+            shape,
+            model,
             tokenizer: Arc::new(tokenizer),
             calibrated: calibration.is_some(),
         })

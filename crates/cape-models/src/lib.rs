@@ -23,12 +23,18 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod architecture;
 mod bert;
 mod calibrate;
+mod causal;
 mod error;
 mod files;
+mod gpt2;
 mod layers;
+mod llama;
+mod llama_config;
 mod pack;
+mod rope;
 mod weights;
 
 pub use calibrate::{calibrate, save_calibration};
