@@ -1,5 +1,5 @@
-//! Arbitrary Unicode through the tokenizer and back, with the fixtures' tiny tokenizer and with the
-//! default model's: `scripts/fuzz text SECONDS`.
+//! Arbitrary Unicode through the tokenizers and back, with the fixtures' tiny ones (WordPiece and
+//! byte-level BPE) and with the default model's: `scripts/fuzz text SECONDS`.
 
 #![no_main]
 
@@ -12,17 +12,21 @@ use cape::tokenizer::Tokenizer;
 use cape::vocab::Candidates;
 use libfuzzer_sys::fuzz_target;
 
-static TINY: LazyLock<Tokenizer> = LazyLock::new(|| {
-    Tokenizer::from_json(include_bytes!("../../fixtures/bert-tiny/tokenizer.json")).unwrap()
-});
-static DEFAULT: LazyLock<Tokenizer> = LazyLock::new(|| {
-    let json = include_bytes!("../../crates/cape-models/default/tokenizer.json");
-    Tokenizer::from_json(json).unwrap()
+static TOKENIZERS: LazyLock<[Tokenizer; 6]> = LazyLock::new(|| {
+    let files: [&[u8]; 6] = [
+        include_bytes!("../../fixtures/bert-tiny/tokenizer.json"),
+        include_bytes!("../../crates/cape-models/default/tokenizer.json"),
+        include_bytes!("../../fixtures/gpt2-tiny/tokenizer.json"),
+        include_bytes!("../../fixtures/roberta-tiny/tokenizer.json"),
+        include_bytes!("../../fixtures/llama-tiny/tokenizer.json"),
+        include_bytes!("../../fixtures/qwen2-tiny/tokenizer.json"),
+    ];
+    files.map(|json| Tokenizer::from_json(json).unwrap())
 });
 
-fuzz_target!(|data: (bool, u64, &str)| {
-    let (tiny, mut hash, text) = data;
-    let tokenizer = if tiny { &*TINY } else { &*DEFAULT };
+fuzz_target!(|data: (u8, u64, &str)| {
+    let (which, mut hash, text) = data;
+    let tokenizer = &TOKENIZERS[usize::from(which) % TOKENIZERS.len()];
     let keep = KeepList::default();
     let Ok(tokens) = tokenizer.tokenize(text, &keep) else {
         assert!(text.chars().any(char::is_control), "only control characters are refused");

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use cape::mechanism::cape::Settings;
 use cape::privacy::{Evidence, Guarantee, Reach};
-use cape::text::{Outcome, Release};
+use cape::text::{Outcome, Release, Why};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
@@ -48,7 +48,9 @@ impl Statement {
         self.longest = self.longest.max(privacy.sensitive);
         self.most_kept = self.most_kept.max(privacy.most_kept);
         for token in &release.tokens {
-            if let Outcome::Kept(why) = token.outcome {
+            if let Outcome::Kept(why) = token.outcome
+                && why != Why::Space
+            {
                 *self.kept.entry(why.as_str()).or_default() += 1;
             }
         }
@@ -175,7 +177,9 @@ pub(crate) fn release<'a>(
     settings: &Settings,
 ) -> ReleaseJson<'a> {
     let privacy = &release.privacy;
-    let tokens = release.tokens.iter().map(|token| TokenJson {
+    // the space before a word is no token to a reader: it has no text
+    let shown = release.tokens.iter().filter(|token| token.outcome != Outcome::Kept(Why::Space));
+    let tokens = shown.map(|token| TokenJson {
         start: token.start,
         end: token.end,
         original: &text[token.start..token.end],
@@ -242,7 +246,7 @@ pub(crate) fn diff(text: &str, release: &Release) -> String {
         let original = &text[token.start..token.end];
         let (left, right) = if matches!(token.outcome, Outcome::Kept(_)) {
             (original.to_owned(), original.to_owned())
-        } else if original.to_lowercase() == token.released {
+        } else if original == token.released || original.to_lowercase() == token.released {
             (format!("~{original}~"), format!("~{original}~"))
         } else {
             (format!("[{original}]"), format!("[{}]", token.released))

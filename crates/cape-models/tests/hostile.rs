@@ -468,7 +468,7 @@ fn a_tokenizer_of_another_size_is_refused_with_both_sizes() {
 }
 
 #[test]
-fn a_tokenizer_that_is_not_word_piece_is_refused() {
+fn a_tokenizer_of_an_unknown_kind_is_refused() {
     let replacements = [
         json!({"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": []}),
         json!({"type": "WordLevel", "vocab": {"[UNK]": 0}, "unk_token": "[UNK]"}),
@@ -478,7 +478,9 @@ fn a_tokenizer_that_is_not_word_piece_is_refused() {
         let folder = Folder::new();
         folder.json(TOKENIZER, |tokenizer| tokenizer["model"] = model);
         match folder.refusal() {
-            Error::Cape(cape::Error::Tokenizer(why)) => assert!(why.contains("WordPiece"), "{why}"),
+            Error::Cape(cape::Error::Tokenizer(why)) => {
+                assert!(why.contains("byte-level BPE"), "{why}");
+            }
             other => panic!("{other}"),
         }
     }

@@ -25,6 +25,9 @@ pub enum Why {
     Punctuation,
     /// On the user's own list.
     Listed,
+    /// The space before a word, where the model has a token for it: it has no text of its own, and
+    /// the space itself is copied like all white space.
+    Space,
 }
 
 impl Why {
@@ -35,6 +38,7 @@ impl Why {
             Self::Stopword => "stopword",
             Self::Punctuation => "punctuation",
             Self::Listed => "listed",
+            Self::Space => "space",
         }
     }
 }

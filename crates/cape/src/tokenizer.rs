@@ -3,60 +3,64 @@
 //! A tokenizer may drop characters (zero-width joiners, accents written apart, …). Here every
 //! character that is not white space belongs to some token, so that the only text copied verbatim
 //! beside the kept words is white space.
+//!
+//! There are two kinds. WordPiece marks the pieces that continue a word. Byte-level BPE writes the
+//! space before a word into the word's first piece: see `tokenizer/byte_level.rs`.
 
 use std::sync::Arc;
 
-use tokenizers::ModelWrapper;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::keep::KeepList;
-use crate::text::{Piece, Token, TokenId, Tokens};
+use crate::text::{Piece, Token, Tokens};
 use crate::vocab::Vocab;
 use crate::{Error, Result};
 
-/// A word-piece tokenizer with its vocabulary.
+mod bpe;
+mod byte_level;
+pub(crate) mod bytes;
+mod word_piece;
+
+pub use bpe::{BpeParts, Pattern};
+
+/// A tokenizer with its vocabulary.
 #[derive(Clone)]
 pub struct Tokenizer {
     inner: tokenizers::Tokenizer,
     vocab: Arc<Vocab>,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    WordPiece,
+    ByteLevel,
+}
+
+/// As much of a `tokenizer.json` as tells its kind.
+#[derive(Deserialize)]
+struct Outline {
+    model: Option<ModelOutline>,
+}
+
+#[derive(Deserialize)]
+struct ModelOutline {
+    r#type: Option<String>,
+    merges: Option<IgnoredAny>,
 }
 
 impl Tokenizer {
-    /// From the bytes of a `tokenizer.json`.
+    /// From the bytes of a `tokenizer.json`: WordPiece, or byte-level BPE.
     pub fn from_json(json: &[u8]) -> Result<Self> {
-        let bad = |why: String| Error::Tokenizer(why);
         // the library panics on JSON that is broken in some places: look at all of it first
-        serde_json::from_slice::<serde::de::IgnoredAny>(json)
-            .map_err(|error| bad(error.to_string()))?;
-        let mut inner =
-            tokenizers::Tokenizer::from_bytes(json).map_err(|error| bad(error.to_string()))?;
-        inner.with_padding(None);
-        inner.with_truncation(None).map_err(|error| bad(error.to_string()))?;
-        // "[MASK]" typed by a user is text like any other
-        inner.set_encode_special_tokens(true);
-        let ModelWrapper::WordPiece(model) = inner.get_model() else {
-            return Err(bad("it is not a WordPiece tokenizer".into()));
-        };
-        if model.continuing_subword_prefix != "##" {
-            return Err(bad("continuations are not marked by ##".into()));
-        }
-        let by_token = inner.get_vocab(true);
-        let len = by_token.values().max().map_or(0, |&id| id as usize + 1);
-        if len > 4 * by_token.len() {
-            return Err(bad("its ids are far apart".into()));
-        }
-        let mut tokens = vec![String::new(); len];
-        for (token, id) in by_token {
-            tokens[id as usize] = token;
-        }
-        let added = inner.get_added_tokens_decoder();
-        // flagged as special, or special to BERT whether flagged or not
-        let flagged = added.iter().filter(|(_, token)| token.special).map(|(&id, _)| id);
-        let known = [&model.unk_token, "[CLS]", "[SEP]", "[MASK]", "[PAD]"];
-        let known = known.into_iter().filter_map(|token| inner.token_to_id(token));
-        let special: Vec<TokenId> = flagged.chain(known).map(TokenId).collect();
-        let vocab = Vocab::new(&tokens, &special, &model.unk_token)
-            .ok_or_else(|| bad("it has no unknown token".into()))?;
-        Ok(Self { inner, vocab: Arc::new(vocab) })
+        let outline: Outline = serde_json::from_slice(json).map_err(bad)?;
+        // files from before 2021 do not name the kind
+        let is_bpe = outline.model.is_some_and(|model| match model.r#type {
+            Some(name) => name == "BPE",
+            None => model.merges.is_some(),
+        });
+        if is_bpe { Self::bpe_from_json(json) } else { Self::word_piece_from_json(json) }
     }
 
     /// The vocabulary.
@@ -65,64 +69,34 @@ impl Tokenizer {
         &self.vocab
     }
 
+    /// The tokenizer of a model with this many rows. Some models have more rows than their
+    /// tokenizer has entries: the further entries have no text and are never drawn.
+    #[must_use]
+    pub fn padded(mut self, rows: usize) -> Self {
+        if rows > self.vocab.len() {
+            self.vocab = Arc::new(Arc::unwrap_or_clone(self.vocab).padded(rows));
+        }
+        self
+    }
+
     /// Adds the phrases of a user's list, one a line, to what is kept. Blank lines are skipped.
     pub fn keep(&self, list: &str, keep: &mut KeepList) -> Result<()> {
         for phrase in list.lines() {
-            let tokens = self.spans(phrase)?;
-            let words: Vec<&str> =
-                words(&tokens).map(|word| surface(phrase, &tokens[word])).collect();
-            keep.add(&words);
+            match self.kind {
+                Kind::WordPiece => keep.add(&self.word_piece_words(phrase)?),
+                Kind::ByteLevel => keep.add(&byte_level::words_of(phrase)?),
+            }
         }
         Ok(())
     }
 
     /// The tokens of a prompt, and which of them are kept.
     pub fn tokenize(&self, text: &str, keep: &KeepList) -> Result<Tokens> {
-        let mut tokens = self.spans(text)?;
-        let ranges: Vec<_> = words(&tokens).collect();
-        let surfaces: Vec<&str> =
-            ranges.iter().map(|range| surface(text, &tokens[range.clone()])).collect();
-        for (range, why) in ranges.iter().zip(keep.judge(&surfaces)) {
-            for token in &mut tokens[range.clone()] {
-                token.kept = why;
-            }
-        }
+        let tokens = match self.kind {
+            Kind::WordPiece => self.word_piece_tokens(text, keep)?,
+            Kind::ByteLevel => self.byte_level_tokens(text, keep)?,
+        };
         Ok(tokens.into())
-    }
-
-    /// Tokens whose spans are in order, do not overlap, and cover all but white space.
-    fn spans(&self, text: &str) -> Result<Vec<Token>> {
-        if let Some((offset, c)) =
-            text.char_indices().find(|(_, c)| c.is_control() && !matches!(c, '\t' | '\n' | '\r'))
-        {
-            return Err(Error::ControlCharacter { code: c.into(), offset });
-        }
-        let encoding = self
-            .inner
-            .encode(text, false)
-            // the library's message could quote the text
-            .map_err(|_| Error::Tokenizer("it failed on the text".into()))?;
-        let mut tokens: Vec<Token> = Vec::with_capacity(encoding.len());
-        let mut at = 0;
-        for (&id, &(start, end)) in encoding.get_ids().iter().zip(encoding.get_offsets()) {
-            let mut id = TokenId(id);
-            if id.index() >= self.vocab.len() {
-                return Err(Error::Tokenizer("it gave an id outside its vocabulary".into()));
-            }
-            // one character can make several tokens: the later ones get an empty span
-            let start = text.floor_char_boundary(start).max(at);
-            let end = text.ceil_char_boundary(end).max(start);
-            let piece = self.vocab.piece(id).unwrap_or_else(|| {
-                // "[MASK]" in a text whose tokenizer does not flag it: nothing the model may see
-                id = self.vocab.unknown();
-                Piece::Start
-            });
-            let token = Token { id, start, end, piece, kept: None };
-            self.cover(text, at, &mut tokens, Some(token));
-            at = tokens.last().map_or(at, |token| token.end);
-        }
-        self.cover(text, at, &mut tokens, None);
-        Ok(tokens)
     }
 
     /// Pushes the next token, giving what the tokenizer dropped between `at` and it to the token
@@ -132,8 +106,9 @@ impl Tokenizer {
         let mut next = next;
         for (start, end) in dropped(text, at, gap_end) {
             match (tokens.last_mut(), next.as_mut()) {
-                (Some(last), _) if last.end == start => last.end = end,
-                (_, Some(next)) if next.start == end => next.start = start,
+                // a token that is kept already (the space before a word) takes nothing with it
+                (Some(last), _) if last.end == start && last.kept.is_none() => last.end = end,
+                (_, Some(next)) if next.start == end && next.kept.is_none() => next.start = start,
                 _ => tokens.push(Token {
                     id: self.vocab.unknown(),
                     start,
@@ -147,6 +122,24 @@ impl Tokenizer {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "for use in map_err")]
+fn bad(why: impl ToString) -> Error {
+    Error::Tokenizer(why.to_string())
+}
+
+/// What a tokenizer's failure becomes: the library's own message could quote the text.
+fn failed<T>(_: T) -> Error {
+    bad("it failed on the text")
+}
+
+/// Control characters are refused: no tokenizer would carry them through.
+fn check_characters(text: &str) -> Result<()> {
+    match text.char_indices().find(|(_, c)| c.is_control() && !matches!(c, '\t' | '\n' | '\r')) {
+        Some((offset, c)) => Err(Error::ControlCharacter { code: c.into(), offset }),
+        None => Ok(()),
+    }
+}
+
 /// The runs between `start` and `end` that are not white space.
 fn dropped(text: &str, start: usize, end: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
     text[start..end].split(char::is_whitespace).filter(|run| !run.is_empty()).map(move |run| {
@@ -155,20 +148,16 @@ fn dropped(text: &str, start: usize, end: usize) -> impl Iterator<Item = (usize,
     })
 }
 
-/// The tokens of each word: a beginning and its continuations.
-fn words(tokens: &[Token]) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
-    let mut at = 0;
-    tokens.chunk_by(|_, next| next.piece == Piece::Continuation).map(move |word| {
-        let start = at;
-        at += word.len();
-        start..at
-    })
-}
-
-fn surface<'a>(text: &'a str, word: &[Token]) -> &'a str {
-    match word {
-        [first, .., last] => &text[first.start..last.end],
-        [only] => &text[only.start..only.end],
-        [] => "",
+/// The entries in order of their ids. Empty where an id is not taken.
+fn by_id<'a>(entries: impl Iterator<Item = (&'a str, u32)> + Clone) -> Result<Vec<&'a str>> {
+    let (count, last) = entries.clone().fold((0, 0), |(n, last), (_, id)| (n + 1, last.max(id)));
+    let len = if count == 0 { 0 } else { last as usize + 1 };
+    if len > 4 * count {
+        return Err(bad("its ids are far apart"));
     }
+    let mut tokens = vec![""; len];
+    for (token, id) in entries {
+        tokens[id as usize] = token;
+    }
+    Ok(tokens)
 }

@@ -1,17 +1,7 @@
 //! The vocabulary: what each entry looks like, and which entries may be drawn.
 
-use std::collections::HashMap;
-
 use crate::text::{Piece, TokenId};
-
-/// One entry.
-#[derive(Clone, Debug)]
-struct Entry {
-    /// Its text, without the mark of a continuation.
-    surface: String,
-    /// Begins or continues a word; none for what is never drawn.
-    piece: Option<Piece>,
-}
+use crate::tokenizer::bytes;
 
 /// Which vocabulary entries a position draws from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -23,11 +13,29 @@ pub enum Candidates {
     All,
 }
 
-/// A word-piece vocabulary.
+/// How a vocabulary writes its entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Spelling {
+    /// As text, with `##` before a continuation.
+    WordPiece,
+    /// A printable character for each byte, with that of the space before a beginning.
+    ByteLevel,
+}
+
+/// A vocabulary of word pieces or of byte-level pieces.
 #[derive(Clone, Debug)]
 pub struct Vocab {
-    entries: Vec<Entry>,
-    ids: HashMap<String, TokenId>,
+    spelling: Spelling,
+    /// The entries as the file has them.
+    written: Strings,
+    /// Their text, without the mark of a continuation or of a beginning.
+    surfaces: Strings,
+    /// Begins or continues a word; none for what is never drawn.
+    pieces: Vec<Option<Piece>>,
+    /// The ids in order of `written`, to look entries up without a second copy of them.
+    order: Vec<TokenId>,
+    /// In order.
+    special: Vec<TokenId>,
     unknown: TokenId,
     starts: Vec<TokenId>,
     continuations: Vec<TokenId>,
@@ -39,47 +47,94 @@ pub struct Vocab {
 const CONTINUATION: &str = "##";
 
 impl Vocab {
-    /// From the entries in order of their ids; `special` are the ids that are never drawn, which
+    /// Word pieces, in order of their ids; `special` are the ids that are never drawn, which
     /// `[unused…]` entries and empty ones join. Fails where the unknown token is missing.
     #[must_use]
-    pub fn new(tokens: &[String], special: &[TokenId], unknown: &str) -> Option<Self> {
-        let mut entries: Vec<Entry> = tokens
-            .iter()
-            .map(|token| {
-                let (surface, piece) = match token.strip_prefix(CONTINUATION) {
-                    Some(rest) if !rest.is_empty() => (rest, Piece::Continuation),
-                    _ => (token.as_str(), Piece::Start),
-                };
-                let drawable = !surface.is_empty()
-                    && !is_unused(token)
-                    && !surface.chars().any(|c| c.is_control() || c.is_whitespace());
-                Entry { surface: surface.to_owned(), piece: drawable.then_some(piece) }
-            })
-            .collect();
-        for id in special {
-            entries.get_mut(id.index())?.piece = None;
+    pub fn new(tokens: &[impl AsRef<str>], special: &[TokenId], unknown: &str) -> Option<Self> {
+        Self::with(Spelling::WordPiece, tokens, special, unknown)
+    }
+
+    /// Byte-level pieces, in order of their ids; `special` are the ids that are never drawn, which
+    /// parts of characters, white space and empty entries join. Fails where the unknown token is
+    /// missing.
+    #[must_use]
+    pub fn byte_level(
+        tokens: &[impl AsRef<str>],
+        special: &[TokenId],
+        unknown: &str,
+    ) -> Option<Self> {
+        Self::with(Spelling::ByteLevel, tokens, special, unknown)
+    }
+
+    fn with(
+        spelling: Spelling,
+        tokens: &[impl AsRef<str>],
+        special: &[TokenId],
+        unknown: &str,
+    ) -> Option<Self> {
+        let (mut written, mut surfaces) = (Strings::default(), Strings::default());
+        let mut pieces = Vec::with_capacity(tokens.len());
+        for token in tokens {
+            let token = token.as_ref();
+            written.push(token);
+            pieces.push(match spelling {
+                Spelling::WordPiece => word_piece(token, &mut surfaces),
+                Spelling::ByteLevel => byte_level(token, &mut surfaces),
+            });
         }
-        let ids: HashMap<String, TokenId> =
-            (0..).zip(tokens).map(|(id, token)| (token.clone(), TokenId(id))).collect();
-        let unknown = *ids.get(unknown)?;
-        let of = |wanted: &[Piece]| -> Vec<TokenId> {
+        let mut special = special.to_vec();
+        special.sort_unstable();
+        special.dedup();
+        for id in &special {
+            *pieces.get_mut(id.index())? = None;
+        }
+        let mut order: Vec<TokenId> = (0..tokens.len() as u32).map(TokenId).collect();
+        order.sort_unstable_by_key(|&id| (written.get(id), id));
+        let of = |wanted: fn(Piece) -> bool| -> Vec<TokenId> {
             (0..)
-                .zip(&entries)
-                .filter(|(_, entry)| entry.piece.is_some_and(|piece| wanted.contains(&piece)))
+                .zip(&pieces)
+                .filter(|(_, piece)| piece.is_some_and(wanted))
                 .map(|(id, _)| TokenId(id))
                 .collect()
         };
-        let (starts, continuations) = (of(&[Piece::Start]), of(&[Piece::Continuation]));
-        let all = of(&[Piece::Start, Piece::Continuation]);
-        let longest = entries.iter().map(|entry| entry.surface.len()).max().unwrap_or(0);
-        Some(Self { entries, ids, unknown, starts, continuations, all, longest })
+        let starts = of(|piece| piece == Piece::Start);
+        let continuations = of(|piece| piece == Piece::Continuation);
+        let all = of(|_| true);
+        let longest = surfaces.longest();
+        let mut vocab = Self {
+            spelling,
+            written,
+            surfaces,
+            pieces,
+            order,
+            special,
+            unknown: TokenId(0),
+            starts,
+            continuations,
+            all,
+            longest,
+        };
+        vocab.unknown = vocab.id(unknown)?;
+        Some(vocab)
+    }
+
+    /// The vocabulary with as many entries as a model has rows, where it has more of them than the
+    /// tokenizer has entries: the further ones have no text and are never drawn.
+    #[must_use]
+    pub(crate) fn padded(mut self, rows: usize) -> Self {
+        for _ in self.len()..rows {
+            self.written.push("");
+            self.surfaces.push("");
+            self.pieces.push(None);
+        }
+        self
     }
 
     /// How many entries there are.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "it holds the unknown token at least")]
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.pieces.len()
     }
 
     /// The length of the longest entry's text, in bytes.
@@ -94,39 +149,49 @@ impl Vocab {
         self.unknown
     }
 
-    /// The id of an entry as it stands in the vocabulary, mark of a continuation included.
+    /// The id of an entry as it stands in the vocabulary, its mark included.
     #[must_use]
     pub fn id(&self, token: &str) -> Option<TokenId> {
-        self.ids.get(token).copied()
+        // of entries that are written alike, the last
+        let after = self.order.partition_point(|&id| self.written.get(id) <= token);
+        let id = *self.order.get(after.checked_sub(1)?)?;
+        (self.written.get(id) == token).then_some(id)
     }
 
     /// An entry's text as it appears in a sentence.
     #[must_use]
     pub fn surface(&self, id: TokenId) -> &str {
-        &self.entries[id.index()].surface
+        self.surfaces.get(id)
     }
 
-    /// Whether an entry begins or continues a word; none for special, unused and control entries.
+    /// Whether an entry begins or continues a word; none for special, unused and control entries,
+    /// and for parts of a character.
     #[must_use]
     pub fn piece(&self, id: TokenId) -> Option<Piece> {
-        self.entries[id.index()].piece
+        self.pieces[id.index()]
+    }
+
+    /// Whether an entry stands for no text at all.
+    pub(crate) fn is_special(&self, id: TokenId) -> bool {
+        self.special.binary_search(&id).is_ok()
     }
 
     /// An entry as the vocabulary writes it.
     #[must_use]
     pub fn token(&self, id: TokenId) -> String {
-        match self.piece(id) {
-            Some(Piece::Continuation) => format!("{CONTINUATION}{}", self.surface(id)),
-            _ => self.surface(id).to_owned(),
-        }
+        self.written.get(id).to_owned()
     }
 
     /// The id of a piece of this text and kind.
     #[must_use]
     pub fn piece_id(&self, surface: &str, piece: Piece) -> Option<TokenId> {
-        let id = match piece {
-            Piece::Start => self.id(surface),
-            Piece::Continuation => self.id(&format!("{CONTINUATION}{surface}")),
+        let id = match (self.spelling, piece) {
+            (Spelling::WordPiece, Piece::Start) => self.id(surface),
+            (Spelling::WordPiece, Piece::Continuation) => {
+                self.id(&format!("{CONTINUATION}{surface}"))
+            }
+            (Spelling::ByteLevel, Piece::Start) => self.id(&bytes::written(&format!(" {surface}"))),
+            (Spelling::ByteLevel, Piece::Continuation) => self.id(&bytes::written(surface)),
         };
         id.filter(|&id| self.piece(id) == Some(piece))
     }
@@ -142,31 +207,129 @@ impl Vocab {
     }
 }
 
+/// Pushes the text of a word piece, and says of which kind it is if it may be drawn.
+fn word_piece(token: &str, surfaces: &mut Strings) -> Option<Piece> {
+    let (surface, piece) = match token.strip_prefix(CONTINUATION) {
+        Some(rest) if !rest.is_empty() => (rest, Piece::Continuation),
+        _ => (token, Piece::Start),
+    };
+    surfaces.push(surface);
+    (is_drawable(surface) && !is_unused(token)).then_some(piece)
+}
+
+/// Pushes the text of a byte-level piece, and says of which kind it is if it may be drawn.
+fn byte_level(token: &str, surfaces: &mut Strings) -> Option<Piece> {
+    let Some(text) = bytes::read(token) else {
+        // not written in bytes: a token that was added later
+        surfaces.push(token);
+        return None;
+    };
+    let text = String::from_utf8_lossy(&text);
+    let (surface, piece) = match text.strip_prefix(' ') {
+        Some(rest) => (rest, Piece::Start),
+        None => (&*text, Piece::Continuation),
+    };
+    surfaces.push(surface);
+    // an owned text is a repaired one: the bytes are no UTF-8 by themselves
+    let whole = matches!(text, std::borrow::Cow::Borrowed(_));
+    (whole && is_drawable(surface)).then_some(piece)
+}
+
+fn is_drawable(surface: &str) -> bool {
+    !surface.is_empty() && !surface.chars().any(|c| c.is_control() || c.is_whitespace())
+}
+
 fn is_unused(token: &str) -> bool {
     token.strip_prefix("[unused").is_some_and(|rest| rest.ends_with(']'))
+}
+
+/// Many short strings in one.
+#[derive(Clone, Debug, Default)]
+struct Strings {
+    text: String,
+    ends: Vec<usize>,
+}
+
+impl Strings {
+    fn push(&mut self, string: &str) {
+        self.text.push_str(string);
+        self.ends.push(self.text.len());
+    }
+
+    fn get(&self, id: TokenId) -> &str {
+        let start = id.index().checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.text[start..self.ends[id.index()]]
+    }
+
+    fn longest(&self) -> usize {
+        (0..self.ends.len() as u32).map(|id| self.get(TokenId(id)).len()).max().unwrap_or(0)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn ids(vocab: &Vocab, piece: Piece, which: Candidates) -> Vec<u32> {
+        vocab.candidates(piece, which).iter().map(|id| id.0).collect()
+    }
+
     #[test]
     fn special_unused_and_control_entries_are_never_drawn() {
-        let tokens: Vec<String> =
-            ["[PAD]", "[UNK]", "[unused7]", "a", "##b", "##", "\u{7}", "x y", "日"]
-                .map(str::to_owned)
-                .to_vec();
+        let tokens = ["[PAD]", "[UNK]", "[unused7]", "a", "##b", "##", "\u{7}", "x y", "日"];
         let vocab = Vocab::new(&tokens, &[TokenId(0), TokenId(1)], "[UNK]").unwrap();
-        let ids = |piece, which| -> Vec<u32> {
-            vocab.candidates(piece, which).iter().map(|id| id.0).collect()
-        };
-        assert_eq!(ids(Piece::Start, Candidates::Typed), [3, 5, 8]);
-        assert_eq!(ids(Piece::Continuation, Candidates::Typed), [4]);
-        assert_eq!(ids(Piece::Start, Candidates::All), [3, 4, 5, 8]);
+        assert_eq!(ids(&vocab, Piece::Start, Candidates::Typed), [3, 5, 8]);
+        assert_eq!(ids(&vocab, Piece::Continuation, Candidates::Typed), [4]);
+        assert_eq!(ids(&vocab, Piece::Start, Candidates::All), [3, 4, 5, 8]);
         assert_eq!(vocab.token(TokenId(4)), "##b");
         assert_eq!(vocab.surface(TokenId(4)), "b");
         assert_eq!(vocab.piece_id("b", Piece::Continuation), Some(TokenId(4)));
         assert_eq!(vocab.piece_id("b", Piece::Start), None);
+        assert_eq!(vocab.id("[UNK]"), Some(TokenId(1)));
+        assert_eq!(vocab.id("zzz"), None);
         assert!(Vocab::new(&tokens, &[], "[NONE]").is_none());
+        assert!(Vocab::new(&tokens, &[TokenId(9)], "[UNK]").is_none());
+    }
+
+    #[test]
+    fn parts_of_characters_spaces_and_added_tokens_are_never_drawn() {
+        // 中 is ä¸Ń, é is Ã©; Ċ is a line break, ĩ the control character 7
+        let tokens = [
+            "<s>",
+            "Ġa",
+            "a",
+            "Ġ",
+            "ĠĠa",
+            "aĠb",
+            "ä¸",
+            "Ġä¸Ń",
+            "Ã©",
+            "Ċ",
+            "Ġĩ",
+            "",
+            "two words",
+            "##b",
+            "Ã",
+        ];
+        let vocab = Vocab::byte_level(&tokens, &[TokenId(0)], "<s>").unwrap();
+        assert_eq!(ids(&vocab, Piece::Start, Candidates::Typed), [1, 7]);
+        assert_eq!(ids(&vocab, Piece::Continuation, Candidates::Typed), [2, 8, 13]);
+        assert_eq!(vocab.surface(TokenId(1)), "a");
+        assert_eq!(vocab.surface(TokenId(7)), "中");
+        assert_eq!(vocab.surface(TokenId(8)), "é");
+        assert_eq!(vocab.token(TokenId(7)), "Ġä¸Ń");
+        assert_eq!(vocab.piece_id("中", Piece::Start), Some(TokenId(7)));
+        assert_eq!(vocab.piece_id("中", Piece::Continuation), None);
+        assert_eq!(vocab.piece_id("é", Piece::Continuation), Some(TokenId(8)));
+        assert!(vocab.is_special(TokenId(0)) && !vocab.is_special(TokenId(14)));
+    }
+
+    #[test]
+    fn rows_beyond_the_tokenizer_are_never_drawn() {
+        let vocab = Vocab::byte_level(&["<s>", "Ġa"], &[TokenId(0)], "<s>").unwrap().padded(5);
+        assert_eq!(vocab.len(), 5);
+        assert_eq!(ids(&vocab, Piece::Start, Candidates::All), [1]);
+        assert_eq!((vocab.piece(TokenId(4)), vocab.surface(TokenId(4))), (None, ""));
+        assert_eq!(vocab.padded(3).len(), 5, "never fewer");
     }
 }

@@ -1,0 +1,213 @@
+//! Byte-level BPE: text fidelity whatever the Unicode, and broken files.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "common/tokenizers.rs"]
+#[allow(dead_code, reason = "shared with byte_level.rs")]
+mod tokenizers;
+
+use cape::keep::KeepList;
+use cape::sanitize::assemble;
+use cape::text::Token;
+use cape::tokenizer::Tokenizer;
+use cape::vocab::Candidates;
+use proptest::prelude::*;
+use serde_json::Value;
+
+use tokenizers::{FIXTURES, Fixture, assert_alike, check, draws, gpt2, tokens};
+
+// ---- any text ----
+
+/// Pieces that are hard on tokenizers, and ordinary words between them.
+fn text() -> impl Strategy<Value = String> {
+    let hard = vec![
+        "é",
+        "e\u{301}",
+        "ß",
+        "İ",
+        "東京",
+        "中",
+        "👩\u{200d}👩\u{200d}👧",
+        "🙂\u{fe0f}",
+        "\u{200b}",
+        "\u{feff}",
+        "\u{fffd}",
+        "ﬁ",
+        "½",
+        "ﷺ",
+        "\u{1f1e9}\u{1f1ea}",
+        "<|endoftext|>",
+        "<mask>",
+        "Ġ",
+        "Ġgood",
+        "\u{323}\u{301}",
+    ];
+    let piece = prop_oneof![
+        4 => prop::sample::select(vec![
+            "good", "The", "book", "doctor's", "it", "IT", "slowly", "walking", "A1B2", "42", "don't",
+        ]).prop_map(str::to_owned),
+        2 => prop::sample::select(vec![" ", "  ", "\t", "\n", "\r\n", "\u{a0}", "\u{2003}"])
+            .prop_map(str::to_owned),
+        2 => prop::sample::select(hard).prop_map(str::to_owned),
+        1 => prop::sample::select(vec![",", ".", "!", "--", "'", "“", "…", "://", "@"])
+            .prop_map(str::to_owned),
+        1 => "\\PC{1,4}",
+    ];
+    prop::collection::vec(piece, 0..14).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn text_survives(text in text(), all: bool, hash: u64) {
+        let which = if all { Candidates::All } else { Candidates::Typed };
+        for fixture in &*FIXTURES {
+            check(&fixture.tokenizer, &text, which, hash);
+        }
+    }
+
+    #[test]
+    fn any_unicode_is_taken_or_refused(text in any::<String>(), hash: u64) {
+        let control = |c: char| c.is_control() && !matches!(c, '\t' | '\n' | '\r');
+        for fixture in &*FIXTURES {
+            if text.chars().any(control) {
+                prop_assert!(fixture.tokenizer.tokenize(&text, &KeepList::default()).is_err());
+            } else {
+                check(&fixture.tokenizer, &text, Candidates::Typed, hash);
+            }
+        }
+    }
+
+    /// Sensitive tokens reach the output through their draws alone: two prompts of the same public
+    /// structure with the same outcomes become the same bytes.
+    #[test]
+    fn comparable_prompts_with_equal_outcomes_are_released_alike(
+        words in prop::collection::vec(0_usize..8, 3..8), all: bool, hash: u64,
+    ) {
+        const PAIRS: [(&str, &str); 8] = [
+            ("good", "london"), ("Book", "Zzzz"), ("walking", "slowly"), ("the", "the"),
+            (",", ","), ("7", "9"), ("é", "ü"), ("🙂", "🙁"),
+        ];
+        let text = |side: fn(&(&'static str, &'static str)) -> &'static str| {
+            words.iter().map(|&w| side(&PAIRS[w])).collect::<Vec<_>>().join(" \t")
+        };
+        let (a, b) = (text(|pair| pair.0), text(|pair| pair.1));
+        let which = if all { Candidates::All } else { Candidates::Typed };
+        for Fixture { tokenizer, .. } in &*FIXTURES {
+            let (ta, tb) = (tokens(tokenizer, &a), tokens(tokenizer, &b));
+            let public = |t: &Token| (t.piece, t.kept);
+            let same = ta.as_slice().iter().map(public).eq(tb.as_slice().iter().map(public));
+            prop_assume!(same);
+            let outcomes = draws(tokenizer, &ta, which, hash);
+            let release = |text, tokens| assemble(text, tokens, &outcomes, tokenizer.vocab()).0;
+            prop_assert_eq!(release(&a, &ta), release(&b, &tb));
+        }
+    }
+}
+
+// ---- broken files ----
+
+/// The first fixture's `tokenizer.json` with something changed.
+fn changed(edit: impl FnOnce(&mut Value)) -> Vec<u8> {
+    let mut json = serde_json::from_slice(&FIXTURES[0].json).unwrap();
+    edit(&mut json);
+    serde_json::to_vec(&json).unwrap()
+}
+
+#[test]
+fn broken_tokenizers_are_refused() {
+    type Edit = fn(&mut Value);
+    let edits: [(&str, Edit); 20] = [
+        ("no merges", |t| drop(t["model"].as_object_mut().unwrap().remove("merges"))),
+        ("merges of nothing", |t| t["model"]["merges"] = Value::Null),
+        ("a merge of one", |t| t["model"]["merges"][3] = "Ġ".into()),
+        ("a merge of three", |t| t["model"]["merges"][3] = "Ġ a b".into()),
+        ("a pair of one", |t| t["model"]["merges"][3] = vec!["Ġ"].into()),
+        ("a pair of three", |t| t["model"]["merges"][3] = vec!["Ġ", "a", "b"].into()),
+        ("a merge of an unknown entry", |t| t["model"]["merges"][3] = vec!["zz", "a"].into()),
+        ("a merge to an unknown entry", |t| t["model"]["merges"][3] = vec!["z", "z"].into()),
+        ("a merge that is too long", |t| {
+            t["model"]["merges"][3] = vec!["<|endoftext|>", "<|endoftext|>"].into();
+        }),
+        ("ids far apart", |t| t["model"]["vocab"]["a"] = u32::MAX.into()),
+        ("an id too large", |t| t["model"]["vocab"]["a"] = u64::MAX.into()),
+        ("an id of two entries", |t| t["model"]["vocab"]["a"] = t["model"]["vocab"]["b"].clone()),
+        ("an added token in the place of another", |t| t["added_tokens"][0]["id"] = 5.into()),
+        ("no entries", |t| {
+            t["model"]["vocab"] = serde_json::json!({});
+            t["model"]["merges"] = Value::Array(vec![]);
+            t["added_tokens"] = Value::Array(vec![]);
+        }),
+        ("byte fallback", |t| t["model"]["byte_fallback"] = true.into()),
+        ("a suffix", |t| t["model"]["end_of_word_suffix"] = "</w>".into()),
+        // the library would cut a character in two and call it text
+        ("a prefix", |t| t["model"]["continuing_subword_prefix"] = "é".into()),
+        ("no bytes", |t| t["pre_tokenizer"] = Value::Null),
+        ("words without bytes", |t| {
+            t["pre_tokenizer"] = serde_json::json!({"type": "Metaspace", "replacement": "▁"});
+        }),
+        // the library panics on this one
+        ("a broken normalizer", |t| {
+            t["normalizer"] = serde_json::json!({"type": "Precompiled", "precompiled_charsmap": 1});
+        }),
+    ];
+    assert!(Tokenizer::from_json(&changed(|_| {})).is_ok(), "else all would be refused");
+    for (what, edit) in edits {
+        let error = Tokenizer::from_json(&changed(edit)).err().expect(what);
+        assert!(matches!(error, cape::Error::Tokenizer(_)), "{what}: {error}");
+    }
+    let whole = &FIXTURES[0].json;
+    for end in [0, 1, whole.len() / 2, whole.len() - 1] {
+        assert!(Tokenizer::from_json(&whole[..end]).is_err());
+    }
+}
+
+#[test]
+fn old_files_are_taken() {
+    let old = changed(|t| {
+        let model = t["model"].as_object_mut().unwrap();
+        model.remove("type");
+        for merge in model["merges"].as_array_mut().unwrap() {
+            *merge =
+                format!("{} {}", merge[0].as_str().unwrap(), merge[1].as_str().unwrap()).into();
+        }
+        model["merges"].as_array_mut().unwrap().insert(0, "#version: 0.2".into());
+        model["unk_token"] = "".into();
+    });
+    assert_alike(&Tokenizer::from_json(&old).unwrap(), gpt2(), &FIXTURES[0].golden);
+}
+
+#[test]
+fn a_tokenizer_without_some_bytes_loses_no_text() {
+    let poor = changed(|t| {
+        let model = t["model"].as_object_mut().unwrap();
+        model["merges"] = Value::Array(vec![]);
+        // ids stay as they are: there are holes now
+        model["vocab"]
+            .as_object_mut()
+            .unwrap()
+            .retain(|entry, _| entry.chars().count() > 1 || "abcdeĠ,".contains(entry.as_str()));
+    });
+    let tokenizer = Tokenizer::from_json(&poor).unwrap();
+    for text in ["zzz", "azb zaz", "z,z 🙂", "the\u{301} z", ""] {
+        check(&tokenizer, text, Candidates::All, 1);
+        let kept = tokens(&tokenizer, text).as_slice().iter().any(|token| {
+            token.kept.is_some() && text[token.start..token.end].contains(['z', '🙂'])
+        });
+        assert!(!kept, "{text:?}");
+    }
+}
+
+#[test]
+fn a_bent_byte_never_panics() {
+    for fixture in &*FIXTURES {
+        for at in (0..fixture.json.len()).step_by(11) {
+            let mut bytes = fixture.json.clone();
+            bytes[at] ^= 1;
+            if let Ok(tokenizer) = Tokenizer::from_json(&bytes) {
+                check(&tokenizer, "The doctor's café: 42 🙂 ok\n\tgood", Candidates::All, 7);
+            }
+        }
+    }
+}
