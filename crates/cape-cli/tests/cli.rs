@@ -299,7 +299,7 @@ fn broken_model_folders_are_refused_and_say_what_is_broken() {
         config(home, "vocab_size", 151.into());
     });
     broken("another architecture", &|home| {
-        config(home, "model_type", "gpt2".into());
+        config(home, "model_type", "t5".into());
     });
     for (what, file, contents) in [
         ("a config that is not JSON", "config.json", "{"),

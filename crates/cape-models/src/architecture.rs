@@ -9,7 +9,8 @@ use serde::Deserialize;
 
 use crate::bert::{self, Bert};
 use crate::causal::{self, Causal};
-use crate::{Error, Result, gpt2, llama_config};
+use crate::gguf::Gguf;
+use crate::{Error, Result, gguf_model, gpt2, llama_config};
 
 /// A network, by its kind.
 pub(crate) enum Architecture {
@@ -22,10 +23,13 @@ pub(crate) enum Architecture {
 /// Public constants of an architecture, for a model that was never calibrated.
 type Range = (f32, f32);
 
+/// The types that `bert.rs` looks at.
+const MASKED: [&str; 3] = ["bert", "distilbert", "roberta"];
+
 /// GPT-2's logits lie far below zero, the lower the longer the text.
 const GPT2: Range = (-200.0, 20.0);
-/// Llama-shaped models' lie about zero, the best well above it.
-pub(crate) const LLAMA: Range = (-20.0, 40.0);
+/// Llama-shaped models' lie about zero, the best well above it: SmolLM2's from -29 to 38.
+const LLAMA: Range = (-30.0, 40.0);
 
 impl Architecture {
     /// From the bytes of `config.json` and `model.safetensors`.
@@ -42,9 +46,20 @@ impl Architecture {
             Some("llama" | "qwen2") => {
                 Self::Causal(Box::new(llama_config::network(config, weights)?), LLAMA)
             }
-            // what has no type has always been taken for a BERT; what has another is refused there
+            Some(other) if !MASKED.contains(&other) => {
+                let known = "bert, gpt2, llama and qwen2 are";
+                return Err(Error::Config(format!(
+                    "model_type `{other}` is not supported, {known}"
+                )));
+            }
+            // what has no type has always been taken for a BERT
             _ => Self::Bert(Box::new(bert::Network::new(config, weights)?)),
         })
+    }
+
+    /// From a GGUF file.
+    pub(crate) fn of_gguf(file: &Gguf<'_>) -> Result<Self> {
+        Ok(Self::Causal(Box::new(gguf_model::network(file)?), LLAMA))
     }
 
     /// The model with its vocabulary, and its size in words.

@@ -29,6 +29,9 @@ pub enum Error {
     /// The weights file as a whole is broken.
     #[error("model.safetensors is broken or truncated")]
     Weights(#[source] safetensors::SafeTensorError),
+    /// A GGUF file is broken, or not supported.
+    #[error("the GGUF file cannot be used: {0}")]
+    GgufFile(String),
     /// A tensor is missing.
     #[error("model.safetensors has no tensor `{0}`")]
     Missing(String),

@@ -9,7 +9,8 @@ use cape::utility::Calibration;
 use serde::{Deserialize, Serialize};
 
 use crate::architecture::Architecture;
-use crate::{Device, Error, Result};
+use crate::gguf::{Gguf, MAGIC};
+use crate::{Device, Error, Result, gguf_model};
 
 /// The name of the embedded default model.
 pub const DEFAULT: &str = "default";
@@ -51,23 +52,39 @@ impl Files {
         })
     }
 
-    /// An embedded model by name, or a folder.
+    /// An embedded model by name, a folder, or a GGUF file.
     pub fn find(name_or_dir: &str) -> Result<Self> {
         match Self::named(name_or_dir) {
             Some(files) => Ok(files),
-            None if Path::new(name_or_dir).is_dir() => Self::read(Path::new(name_or_dir)),
+            None if Path::new(name_or_dir).is_dir() || is_gguf(Path::new(name_or_dir)) => {
+                Self::read(Path::new(name_or_dir))
+            }
             None => Err(Error::Unknown(name_or_dir.to_owned())),
         }
     }
 
-    /// The files of a folder.
+    /// The files of a folder; or one GGUF file, by its own name or as the only one of its folder.
     pub fn read(dir: &Path) -> Result<Self> {
+        if let Some(path) = gguf_of(dir)? {
+            return Self::read_gguf(&path);
+        }
         let file = |name: &str| read(&dir.join(name)).map(Cow::Owned);
         Ok(Self {
             config: file("config.json")?,
             tokenizer: file("tokenizer.json")?,
             weights: file("model.safetensors")?,
             cape: dir.join(CAPE_JSON).exists().then(|| file(CAPE_JSON)).transpose()?,
+        })
+    }
+
+    /// One file that is a model with its tokenizer.
+    fn read_gguf(path: &Path) -> Result<Self> {
+        let cape = path.with_file_name(CAPE_JSON);
+        Ok(Self {
+            config: Cow::default(),
+            tokenizer: Cow::default(),
+            weights: read(path)?.into(),
+            cape: cape.exists().then(|| read(&cape).map(Cow::Owned)).transpose()?,
         })
     }
 
@@ -92,10 +109,15 @@ impl Files {
     }
 
     fn build(&self, calibration: Option<Calibration>, window: Option<usize>) -> Result<Device> {
-        let (tokenizer, network) = rayon::join(
-            || Tokenizer::from_json(&self.tokenizer),
-            || Architecture::new(&self.config, &self.weights),
-        );
+        let (tokenizer, network) = if self.weights.starts_with(MAGIC) {
+            let file = Gguf::new(&self.weights)?;
+            rayon::join(|| gguf_model::tokenizer(&file), || Architecture::of_gguf(&file))
+        } else {
+            rayon::join(
+                || Tokenizer::from_json(&self.tokenizer).map_err(Error::from),
+                || Architecture::new(&self.config, &self.weights),
+            )
+        };
         let tokenizer = tokenizer?;
         let (model, shape) = network?.model(Arc::clone(tokenizer.vocab()), calibration, window)?;
         Ok(Device {
@@ -128,6 +150,30 @@ impl Files {
         };
         self.cape.as_deref().map(parse).transpose()
     }
+}
+
+/// Whether a path names a GGUF file.
+fn is_gguf(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == "gguf") && path.is_file()
+}
+
+/// The GGUF file that is meant: the one named, or the only one of a folder that has no `config.json`.
+fn gguf_of(path: &Path) -> Result<Option<PathBuf>> {
+    if is_gguf(path) {
+        return Ok(Some(path.into()));
+    }
+    if !path.is_dir() || path.join("config.json").exists() {
+        return Ok(None);
+    }
+    let io = |source| Error::Io { path: path.into(), source };
+    let mut found = None;
+    for entry in path.read_dir().map_err(io)? {
+        let path = entry.map_err(io)?.path();
+        if is_gguf(&path) && found.replace(path).is_some() {
+            return Err(Error::GgufFile("the folder has several: name one of them".into()));
+        }
+    }
+    Ok(found)
 }
 
 /// Writes `cape.json` into a model's folder.

@@ -29,11 +29,14 @@ mod calibrate;
 mod causal;
 mod error;
 mod files;
+mod gguf;
+mod gguf_model;
 mod gpt2;
 mod layers;
 mod llama;
 mod llama_config;
 mod pack;
+mod quant;
 mod rope;
 mod weights;
 

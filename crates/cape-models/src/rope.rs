@@ -64,6 +64,14 @@ impl Rope {
         }
     }
 
+    /// Slowed down by a factor for each pair.
+    pub(crate) fn divide(mut self, factors: &[f32]) -> Self {
+        for (angle, factor) in self.angles.iter_mut().zip(factors) {
+            *angle /= factor;
+        }
+        self
+    }
+
     /// The turns of rows at these places.
     pub(crate) fn turns(&self, places: &[usize]) -> Turns {
         let turn = |place: usize, angle: &f32| (place as f32 * angle).sin_cos();

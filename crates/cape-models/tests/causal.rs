@@ -38,21 +38,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn device(name: &str) -> Device {
-    let dir = tempfile::tempdir().unwrap();
-    for file in ["config.json", "model.safetensors"] {
-        std::fs::copy(folder(name).join(file), dir.path().join(file)).unwrap();
-    }
-    let config: serde_json::Value =
-        serde_json::from_slice(&std::fs::read(folder(name).join("config.json")).unwrap()).unwrap();
-    let n = config["vocab_size"].as_u64().unwrap();
-    let vocab: serde_json::Map<String, serde_json::Value> = (0..n)
-        .map(|i| (if i % 2 == 0 { format!("w{i}") } else { format!("##w{i}") }, i.into()))
-        .collect();
-    let json = serde_json::json!({"version":"1.0","truncation":null,"padding":null,"added_tokens":[],
-        "normalizer":null,"pre_tokenizer":{"type":"BertPreTokenizer"},"post_processor":null,"decoder":null,
-        "model":{"type":"WordPiece","unk_token":"w2","continuing_subword_prefix":"##","max_input_chars_per_word":100,"vocab":vocab}});
-    std::fs::write(dir.path().join("tokenizer.json"), json.to_string()).unwrap();
-    Files::read(dir.path()).unwrap().load().unwrap()
+    Files::read(&folder(name)).unwrap().load().unwrap()
 }
 
 /// The ids after the begin token, with the rows of some positions.
@@ -70,7 +56,7 @@ fn golden(name: &str) -> Vec<(Vec<TokenId>, Vec<Predicted>)> {
 /// The golden numbers of the entries that can be drawn.
 fn wanted(model: &dyn LanguageModel, row: &[f32]) -> Vec<f32> {
     let drawn = model.vocab().candidates(Piece::Start, Candidates::All);
-    assert!(drawn.len() > 300);
+    assert!(drawn.len() > 150);
     drawn.iter().map(|id| row[id.index()]).collect()
 }
 
@@ -136,7 +122,7 @@ fn what_is_remembered_changes_nothing() {
             for i in places {
                 let with = row(&*model, ids, i, &mut memory);
                 let apart = apart(&with, &logits(&*model, ids, &[i])[0]);
-                assert!(apart < 1e-5, "{name} {i}: {apart}");
+                assert!(apart == 0.0, "{name} {i}: {apart}");
             }
         }
     }
