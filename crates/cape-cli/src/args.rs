@@ -103,7 +103,7 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Find a model's logit range on public text and store it beside the model
     Calibrate(CalibrateArgs),
-    /// List the models that are there, or store one compactly
+    /// List the models that are there, fetch one from the hub, or store one compactly
     Models(ModelsArgs),
     /// Print completions for a shell
     Completions {
@@ -187,7 +187,8 @@ pub(crate) struct MechanismArgs {
     )]
     pub(crate) bucket_count: Option<usize>,
 
-    /// Device model: a name from `cape models`, or a folder [default: default]
+    /// Device model: a name from `cape models`, a name on the Hugging Face hub that was pulled, or a
+    /// folder [default: default]
     #[arg(short, long, env = "CAPE_MODEL", hide_env = true, value_name = "NAME|DIR")]
     pub(crate) model: Option<String>,
 
@@ -280,9 +281,9 @@ pub(crate) struct ExplainArgs {
 
 #[derive(Args)]
 pub(crate) struct CalibrateArgs {
-    /// The model's folder
-    #[arg(short, long, value_name = "DIR")]
-    pub(crate) model: PathBuf,
+    /// The model: a name that was pulled, or a folder
+    #[arg(short, long, value_name = "NAME|DIR")]
+    pub(crate) model: String,
 
     /// Public text, one passage a line
     pub(crate) file: PathBuf,
@@ -296,6 +297,15 @@ pub(crate) struct ModelsArgs {
 
 #[derive(Subcommand)]
 pub(crate) enum ModelsCommand {
+    /// Fetch a model from the Hugging Face hub; no other command uses the network
+    ///
+    /// Of its files only those are fetched that are needed: config.json, the tokenizer, and the
+    /// weights as safetensors. What was cut off is continued, and what arrives is kept only if its
+    /// checksum is right. HF_HOME, HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE are heeded.
+    Pull {
+        /// NAME or ORG/NAME, with @REVISION if not main; ORG/NAME:FILE.gguf for that file alone
+        name: String,
+    },
     /// Store a model compactly in another folder
     Pack {
         /// A name from `cape models`, or a folder

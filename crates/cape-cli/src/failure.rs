@@ -4,6 +4,8 @@ use std::error::Error;
 use std::fmt;
 use std::process::ExitCode;
 
+use cape_models::hub::HubError;
+
 /// Why a command stopped. Its messages never carry a word of the prompt.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -91,6 +93,13 @@ impl From<cape_models::Error> for Failure {
         use cape_models::Error as E;
         let hint = match error {
             E::Cape(inner) => return inner.into(),
+            E::Hub(error) => return error.into(),
+            E::NotPulled(ref name) => {
+                let hint = format!(
+                    "run cape models pull {name}, or give a folder; `cape models` lists what is here"
+                );
+                return Self { code: 2, ..Self::of(&error, Some(&hint)) };
+            }
             E::Unknown(_) => {
                 let hint = "`cape models` lists the names; a folder needs config.json, \
                             tokenizer.json and model.safetensors";
@@ -99,13 +108,20 @@ impl From<cape_models::Error> for Failure {
             E::Io { .. } => {
                 "a model folder needs config.json, tokenizer.json and model.safetensors"
             }
+            E::Gguf(_) => {
+                "a Llama-shaped model is needed, with a byte-level BPE tokenizer in the file"
+            }
+            E::Index(_) | E::Shard { .. } => "the shards may be damaged: fetch or copy them again",
+            E::TooLarge { .. } => "it is not a file of a model that a device could run",
             E::Json { file: "cape.json", .. } => "it holds lo, hi and, if you like, window",
             E::Json { .. } => "the file may be damaged: fetch or copy it again",
-            E::Config(_) => "only BERT-shaped masked models are supported",
+            E::Config(_) => {
+                "BERT-shaped masked models are supported, and causal ones like GPT-2, Llama and Qwen2"
+            }
             E::Weights(_) => "the file may be cut short: fetch or copy it again",
             E::NotFinite(_) => "the file is damaged: fetch or copy it again",
             E::Missing(_) | E::Shape { .. } | E::Dtype { .. } => {
-                "the weights are not those of a BERT masked model with this config.json"
+                "the weights are not those of a model with this config.json"
             }
             E::Vocabulary { .. } | E::SpecialToken(_) => {
                 "take tokenizer.json and config.json from the same model"
@@ -113,6 +129,39 @@ impl From<cape_models::Error> for Failure {
             E::Calibration => "run `cape calibrate` to write cape.json anew",
             E::NothingToCalibrate => "give a file of public text, one passage a line",
             _ => "try --model default",
+        };
+        Self::of(&error, Some(hint))
+    }
+}
+
+impl From<HubError> for Failure {
+    fn from(error: HubError) -> Self {
+        use HubError as E;
+        let hint = match &error {
+            E::Name(_) => {
+                let hint = "names are like bert-base-uncased, org/name, org/name@revision, \
+                            org/name:file.gguf";
+                return Self { code: 2, ..Self::of(&error, Some(hint)) };
+            }
+            E::NoHome => "set HF_HOME to a folder",
+            E::Offline(_) => "unset HF_HUB_OFFLINE to fetch it",
+            E::Endpoint => "it is like https://host; unset it for the public hub",
+            E::NoModel(_) => "check the name; for a private model, set HF_TOKEN",
+            E::Denied(_) => "accept the model's terms on the hub, and set HF_TOKEN",
+            E::Connection { .. } => {
+                "check the network, HF_ENDPOINT and HTTPS_PROXY; run it again, and it goes on \
+                 where it stopped"
+            }
+            E::Checksum(_) => "the file was not kept; run it again",
+            E::NoFile { .. } => {
+                "a model needs config.json, tokenizer.json and model.safetensors or its shards"
+            }
+            E::Pickle(_) => {
+                "look for a model of the same kind with model.safetensors, or convert it: \
+                 save_pretrained(DIR) of transformers"
+            }
+            E::Busy(_) => "wait for it, and run this again",
+            _ => "try again later, or another HF_ENDPOINT",
         };
         Self::of(&error, Some(hint))
     }

@@ -279,6 +279,14 @@ pub(crate) fn bar(len: u64, what: &str) -> ProgressBar {
         .with_style(ProgressStyle::with_template(&style).expect("a fixed template"))
 }
 
+/// Progress through a file that is fetched.
+pub(crate) fn download(len: u64, file: &str) -> ProgressBar {
+    let style = "{msg}  {bar:30} {bytes}/{total_bytes}  {bytes_per_sec}, {eta} left";
+    ProgressBar::new(len)
+        .with_style(ProgressStyle::with_template(style).expect("a fixed template"))
+        .with_message(file.to_owned())
+}
+
 /// A sign of life while a long prompt is perturbed.
 pub(crate) fn spinner(what: &str) -> ProgressBar {
     let style = format!("{{spinner}} {what}  {{elapsed}}");

@@ -54,6 +54,8 @@ impl Home {
                 command.env_remove(name);
             }
         }
+        // a cache of the hub's with nothing in it
+        command.env_remove("HF_HUB_CACHE").env("HF_HOME", self.path("hf"));
         command.current_dir(self.0.path()).env("COLUMNS", "100").args(args);
         command
     }
@@ -130,6 +132,7 @@ fn help() {
         ("help_explain", &["explain", "--help"]),
         ("help_calibrate", &["calibrate", "--help"]),
         ("help_models_pack", &["models", "pack", "--help"]),
+        ("help_models_pull", &["models", "pull", "--help"]),
     ] {
         let ran = home.run(args);
         assert_eq!((ran.code, ran.err.as_str()), (0, ""));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cape::model::{Embeddings, LanguageModel, View};
-use cape::text::TokenId;
+use cape::text::{Piece, TokenId};
 use cape::utility::Calibration;
 use cape::vocab::{Candidates, Vocab};
 use rayon::prelude::*;
@@ -17,6 +17,9 @@ use rten_tensor::NdTensorView;
 use rten_vecmath::Softmax;
 use serde::Deserialize;
 
+use crate::encoder::Tables;
+use crate::layers::{Math, gather};
+use crate::words::Words;
 use crate::{Error, Result};
 
 /// How many tokens of a prompt are looked at where `cape.json` does not say: enough for a prompt, and
@@ -26,11 +29,8 @@ const WINDOW: usize = 1024;
 /// The next model's number.
 static NUMBER: AtomicU64 = AtomicU64::new(1);
 
-/// A causal network: GPT-2's or Llama's.
+/// A causal network: GPT-2's or Llama's, without the tables that belong to its vocabulary.
 pub(crate) trait Network: Send + Sync {
-    /// The input embeddings, as many as there are logits.
-    fn words(&self) -> &Embeddings;
-
     /// How many rows it can tell apart by their place.
     fn positions(&self) -> usize;
 
@@ -41,10 +41,19 @@ pub(crate) trait Network: Send + Sync {
     fn shape(&self) -> String;
 
     /// The state of each new row after the last layer.
-    fn forward(&self, rows: &mut Rows<'_>) -> Vec<f32>;
+    fn forward(&self, words: &Embeddings, rows: &mut Rows<'_>) -> Vec<f32>;
 
-    /// The logits that follow some of these states.
-    fn head(&self, x: Vec<f32>) -> Vec<f32>;
+    /// The normalisation of some of these states before logits are made of them.
+    fn norm(&self, x: &mut [f32]);
+}
+
+/// A network whose vocabulary is not known yet.
+pub(crate) struct Loaded {
+    pub(crate) network: Box<dyn Network>,
+    pub(crate) tables: Tables,
+    /// The width of the tables.
+    pub(crate) hidden: usize,
+    pub(crate) math: Math,
 }
 
 /// The ids of the tokens that begin and end a text, where the model says.
@@ -73,7 +82,7 @@ impl Ids {
 
 /// A causal language model.
 pub(crate) struct Causal {
-    vocab: Arc<Vocab>,
+    words: Words,
     calibration: Calibration,
     window: usize,
     begin: TokenId,
@@ -83,19 +92,18 @@ pub(crate) struct Causal {
     number: u64,
 }
 
-impl Causal {
-    /// A network with the vocabulary that goes with it. `window` is how many tokens of a prompt to
-    /// look at, at most.
-    pub(crate) fn new(
-        network: Box<dyn Network>,
+impl Loaded {
+    /// The model with its vocabulary. `window` is how many tokens of a prompt to look at, at most.
+    pub(crate) fn with(
+        self,
         vocab: Arc<Vocab>,
         calibration: Calibration,
         window: Option<usize>,
-    ) -> Result<Self> {
+    ) -> Result<Causal> {
+        let Self { network, tables: Tables { words, decoder, bias }, hidden, math } = self;
         // there may be rows that no token uses: tables are padded to round sizes
-        let rows = network.words().data().len() / network.words().dim();
-        if vocab.len() > rows {
-            return Err(Error::Vocabulary { tokenizer: vocab.len(), model: rows });
+        if vocab.len() > bias.len() {
+            return Err(Error::Vocabulary { tokenizer: vocab.len(), model: bias.len() });
         }
         let known = |id: Option<u32>| id.map(TokenId).filter(|id| id.index() < vocab.len());
         let Ends { begin, end } = network.ends();
@@ -103,31 +111,25 @@ impl Causal {
         let begin =
             known(begin).or(end).ok_or(Error::SpecialToken("bos_token_id or <|endoftext|>"))?;
         let most = network.positions() - 1;
-        let window = window.unwrap_or(WINDOW).clamp(1, most);
-        Ok(Self {
-            end: end.unwrap_or(begin),
-            begin,
-            vocab,
+        Ok(Causal {
+            words: Words::new(vocab, words, decoder, bias, hidden, math),
             calibration,
-            window,
+            window: window.unwrap_or(WINDOW).clamp(1, most),
+            begin,
+            end: end.unwrap_or(begin),
             network,
             number: NUMBER.fetch_add(1, Ordering::Relaxed),
         })
-    }
-
-    /// The model's size in words.
-    pub(crate) fn shape(&self) -> String {
-        self.network.shape()
     }
 }
 
 impl LanguageModel for Causal {
     fn vocab(&self) -> &Vocab {
-        &self.vocab
+        self.words.vocab()
     }
 
     fn embeddings(&self) -> &Embeddings {
-        self.network.words()
+        self.words.embeddings()
     }
 
     fn calibration(&self) -> Calibration {
@@ -154,7 +156,7 @@ impl LanguageModel for Causal {
         candidates: Candidates,
     ) -> cape::Result<Vec<Vec<f32>>> {
         let mut rows = Rows::default();
-        let mut asked = Vec::new();
+        let (mut asked, mut kinds) = (Vec::new(), Vec::new());
         for view in views {
             let places = || view.positions.iter().map(|&(at, _)| at);
             let (Some(first), Some(last)) = (places().min(), places().max()) else {
@@ -163,23 +165,22 @@ impl LanguageModel for Causal {
             let (input, _) = self.input(view.ids, last);
             let cache: &mut Cache = view.memory.get();
             let from = cache.keep(self.number, &input, first);
-            let row = |&(at, piece): &(usize, _)| (rows.ids.len() + at - from, piece);
-            asked.extend(view.positions.iter().map(row));
+            asked.extend(places().map(|at| rows.ids.len() + at - from));
+            kinds.extend(view.positions.iter().map(|&(_, piece)| piece));
             rows.add(cache, from, &input);
         }
         if asked.is_empty() {
             return Ok(Vec::new());
         }
-        let x = self.network.forward(&mut rows);
+        let x = self.network.forward(self.embeddings(), &mut rows);
         rows.finish();
-        let width = self.embeddings().dim();
-        let picked = asked.iter().flat_map(|&(row, _)| &x[row * width..][..width]);
-        let logits = self.network.head(picked.copied().collect());
-        let rows = logits.chunks_exact(logits.len() / asked.len()).zip(asked);
-        let rows = rows.map(|(row, (_, piece))| {
-            self.vocab.candidates(piece, candidates).iter().map(|id| row[id.index()]).collect()
-        });
-        Ok(rows.collect())
+        let mut x = gather(&x, self.embeddings().dim(), &asked);
+        self.network.norm(&mut x);
+        Ok(self.words.logits(&x, &kinds, candidates))
+    }
+
+    fn distances(&self, t: TokenId, piece: Piece, candidates: Candidates) -> Vec<f32> {
+        self.words.distances(t, piece, candidates)
     }
 }
 
@@ -338,18 +339,15 @@ mod tests {
     use std::sync::Mutex;
 
     use cape::model::Memory;
-    use cape::text::Piece;
 
     use super::*;
+    use crate::Options;
+    use crate::weights::Matrix;
 
     /// A network that notes which rows it is asked to compute.
-    struct Noted(Arc<Mutex<Vec<Vec<usize>>>>, Embeddings);
+    struct Noted(Arc<Mutex<Vec<Vec<usize>>>>);
 
     impl Network for Noted {
-        fn words(&self) -> &Embeddings {
-            &self.1
-        }
-
         fn positions(&self) -> usize {
             usize::MAX
         }
@@ -362,23 +360,29 @@ mod tests {
             String::new()
         }
 
-        fn forward(&self, rows: &mut Rows<'_>) -> Vec<f32> {
+        fn forward(&self, _: &Embeddings, rows: &mut Rows<'_>) -> Vec<f32> {
             self.0.lock().unwrap().push(rows.places.clone());
             vec![0.0; rows.ids.len()]
         }
 
-        fn head(&self, x: Vec<f32>) -> Vec<f32> {
-            vec![0.0; x.len() * 4]
-        }
+        fn norm(&self, _: &mut [f32]) {}
     }
 
     fn noted() -> (Causal, Arc<Mutex<Vec<Vec<usize>>>>) {
         let log = Arc::new(Mutex::new(Vec::new()));
-        let network = Noted(Arc::clone(&log), Embeddings::new(vec![0.0; 4], 1));
+        let loaded = Loaded {
+            network: Box::new(Noted(Arc::clone(&log))),
+            tables: Tables {
+                words: Matrix::Floats(vec![0.0; 4]),
+                decoder: None,
+                bias: vec![0.0; 4],
+            },
+            hidden: 1,
+            math: Options::default().math(false),
+        };
         let tokens = ["a", "b", "c", "<|endoftext|>"].map(str::to_owned);
         let vocab = Arc::new(Vocab::new(&tokens, &[TokenId(3)], "<|endoftext|>").unwrap());
-        let model = Causal::new(Box::new(network), vocab, Calibration::DEFAULT, None).unwrap();
-        (model, log)
+        (loaded.with(vocab, Calibration::DEFAULT, None).unwrap(), log)
     }
 
     #[test]

@@ -7,6 +7,15 @@ pub enum Error {
     /// There is no such model.
     #[error("there is no model named `{0}`, nor a folder of that name")]
     Unknown(String),
+    /// There is no such model here, but its name could be one of the hub's.
+    #[error("there is no model named `{0}`, nor a folder of that name, and it has not been pulled")]
+    NotPulled(String),
+    /// A GGUF file is broken, or of a kind that is not supported.
+    #[error("the GGUF file cannot be used: {0}")]
+    Gguf(String),
+    /// A model could not be fetched.
+    #[error(transparent)]
+    Hub(#[from] crate::hub::HubError),
     /// A file cannot be read or written.
     #[error("cannot access {path}")]
     Io {
@@ -29,9 +38,25 @@ pub enum Error {
     /// The weights file as a whole is broken.
     #[error("model.safetensors is broken or truncated")]
     Weights(#[source] safetensors::SafeTensorError),
-    /// A GGUF file is broken, or not supported.
-    #[error("the GGUF file cannot be used: {0}")]
-    GgufFile(String),
+    /// `model.safetensors.index.json` and the shards do not fit together.
+    #[error("model.safetensors.index.json: {0}")]
+    Index(String),
+    /// One of several weights files is broken.
+    #[error("{file} is broken or truncated")]
+    Shard {
+        /// The file's name.
+        file: String,
+        /// Why.
+        source: safetensors::SafeTensorError,
+    },
+    /// A file is larger than any model's.
+    #[error("{path} is larger than {most} bytes, which is more than any model's")]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// The most it may be.
+        most: u64,
+    },
     /// A tensor is missing.
     #[error("model.safetensors has no tensor `{0}`")]
     Missing(String),

@@ -1,6 +1,8 @@
-//! Where a model's files come from: the binary itself, or a folder.
+//! Where a model's files come from: the binary itself, a folder, or the hub's cache.
 
 use std::borrow::Cow;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,13 +12,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::architecture::Architecture;
 use crate::gguf::{Gguf, MAGIC};
-use crate::{Device, Error, Result, gguf_model};
+use crate::hub::{Hub, Name};
+use crate::shards::Index;
+use crate::weights::Weights;
+use crate::{Device, Error, Options, Result, gguf_model};
 
 /// The name of the embedded default model.
 pub const DEFAULT: &str = "default";
 
+pub(crate) const CONFIG: &str = "config.json";
+pub(crate) const TOKENIZER: &str = "tokenizer.json";
+pub(crate) const WEIGHTS: &str = "model.safetensors";
+/// In the place of [`WEIGHTS`], where these are in several files.
+pub(crate) const INDEX: &str = "model.safetensors.index.json";
 /// The file with what Cape adds to a model.
-const CAPE_JSON: &str = "cape.json";
+pub(crate) const CAPE_JSON: &str = "cape.json";
+
+/// No JSON file of a model comes near this: a larger one is not read.
+pub(crate) const LARGEST_JSON: u64 = 100 << 20;
+/// Nor do weights that a device could run.
+pub(crate) const LARGEST_WEIGHTS: u64 = 64 << 30;
 
 /// The files of one model.
 pub struct Files {
@@ -52,14 +67,12 @@ impl Files {
         })
     }
 
-    /// An embedded model by name, a folder, or a GGUF file.
+    /// An embedded model by name, a folder or a GGUF file, or a model of the hub's cache by its name
+    /// there. Nothing is fetched.
     pub fn find(name_or_dir: &str) -> Result<Self> {
         match Self::named(name_or_dir) {
             Some(files) => Ok(files),
-            None if Path::new(name_or_dir).is_dir() || is_gguf(Path::new(name_or_dir)) => {
-                Self::read(Path::new(name_or_dir))
-            }
-            None => Err(Error::Unknown(name_or_dir.to_owned())),
+            None => Self::read(&folder(name_or_dir)?),
         }
     }
 
@@ -68,13 +81,16 @@ impl Files {
         if let Some(path) = gguf_of(dir)? {
             return Self::read_gguf(&path);
         }
-        let file = |name: &str| read(&dir.join(name)).map(Cow::Owned);
-        Ok(Self {
-            config: file("config.json")?,
-            tokenizer: file("tokenizer.json")?,
-            weights: file("model.safetensors")?,
-            cape: dir.join(CAPE_JSON).exists().then(|| file(CAPE_JSON)).transpose()?,
-        })
+        let json = |name: &str| read(&dir.join(name), LARGEST_JSON).map(Cow::Owned);
+        let config = json(CONFIG)?;
+        let tokenizer = json(TOKENIZER)?;
+        let weights = if !dir.join(WEIGHTS).exists() && dir.join(INDEX).exists() {
+            Index::parse(&json(INDEX)?)?.read(dir)?
+        } else {
+            read(&dir.join(WEIGHTS), LARGEST_WEIGHTS)?
+        };
+        let cape = dir.join(CAPE_JSON).exists().then(|| json(CAPE_JSON)).transpose()?;
+        Ok(Self { config, tokenizer, weights: weights.into(), cape })
     }
 
     /// One file that is a model with its tokenizer.
@@ -83,24 +99,29 @@ impl Files {
         Ok(Self {
             config: Cow::default(),
             tokenizer: Cow::default(),
-            weights: read(path)?.into(),
-            cape: cape.exists().then(|| read(&cape).map(Cow::Owned)).transpose()?,
+            weights: read(path, LARGEST_WEIGHTS)?.into(),
+            cape: cape.exists().then(|| read(&cape, LARGEST_JSON).map(Cow::Owned)).transpose()?,
         })
     }
 
     /// Builds the model.
     pub fn load(&self) -> Result<Device> {
+        self.load_with(Options::default())
+    }
+
+    /// Builds the model to compute in a given way.
+    pub fn load_with(&self, options: Options) -> Result<Device> {
         let cape = self.cape_json()?;
         let calibration = cape
             .as_ref()
             .map(|cape| Calibration::new(cape.lo, cape.hi).ok_or(Error::Calibration))
             .transpose()?;
-        self.build(calibration, cape.and_then(|cape| cape.window))
+        self.build(calibration, cape.and_then(|cape| cape.window), options)
     }
 
     /// Builds the model to calibrate it: whatever `cape.json` says of lo and hi does not count.
     pub fn load_uncalibrated(&self) -> Result<Device> {
-        self.build(None, self.window())
+        self.build(None, self.window(), Options::default())
     }
 
     /// The window of `cape.json`, where there is one that can be read.
@@ -108,27 +129,45 @@ impl Files {
         self.cape_json().ok().flatten().and_then(|cape| cape.window)
     }
 
-    fn build(&self, calibration: Option<Calibration>, window: Option<usize>) -> Result<Device> {
+    fn build(
+        &self,
+        calibration: Option<Calibration>,
+        window: Option<usize>,
+        options: Options,
+    ) -> Result<Device> {
         let (tokenizer, network) = if self.weights.starts_with(MAGIC) {
             let file = Gguf::new(&self.weights)?;
-            rayon::join(|| gguf_model::tokenizer(&file), || Architecture::of_gguf(&file))
+            rayon::join(|| gguf_model::tokenizer(&file), || Architecture::of_gguf(&file, options))
         } else {
-            rayon::join(
-                || Tokenizer::from_json(&self.tokenizer).map_err(Error::from),
-                || Architecture::new(&self.config, &self.weights),
-            )
+            let network = || {
+                let file = Weights::new(&self.weights)?;
+                Architecture::new(&self.model_type()?, &self.config, &file, options)
+            };
+            rayon::join(|| Tokenizer::from_json(&self.tokenizer).map_err(Error::from), network)
         };
-        let tokenizer = tokenizer?;
-        let (model, shape) = network?.model(Arc::clone(tokenizer.vocab()), calibration, window)?;
+        let (tokenizer, network) = (tokenizer?, network?);
+        let shape = network.describe();
+        let model = network.with(Arc::clone(tokenizer.vocab()), calibration, window)?;
         Ok(Device {
-            shape,
             model,
             tokenizer: Arc::new(tokenizer),
+            shape,
             calibrated: calibration.is_some(),
         })
     }
 
-    /// The bytes of `model.safetensors`.
+    /// What `config.json` calls the architecture; BERT where it does not say.
+    fn model_type(&self) -> Result<String> {
+        #[derive(Deserialize)]
+        struct Config {
+            model_type: Option<String>,
+        }
+        let config: Config = serde_json::from_slice(&self.config)
+            .map_err(|source| Error::Json { file: "config.json", source })?;
+        Ok(config.model_type.unwrap_or_else(|| "bert".into()))
+    }
+
+    /// The bytes of `model.safetensors`, or of its shards as one.
     pub(crate) fn weights(&self) -> &[u8] {
         &self.weights
     }
@@ -136,12 +175,12 @@ impl Files {
     /// Writes the files to a folder with other weights in place of its own.
     pub(crate) fn write_with(&self, weights: &[u8], dir: &Path) -> Result<()> {
         std::fs::create_dir_all(dir).map_err(|source| Error::Io { path: dir.into(), source })?;
-        write(&dir.join("config.json"), &self.config)?;
-        write(&dir.join("tokenizer.json"), &self.tokenizer)?;
+        write(&dir.join(CONFIG), &self.config)?;
+        write(&dir.join(TOKENIZER), &self.tokenizer)?;
         if let Some(cape) = &self.cape {
             write(&dir.join(CAPE_JSON), cape)?;
         }
-        write(&dir.join("model.safetensors"), weights)
+        write(&dir.join(WEIGHTS), weights)
     }
 
     fn cape_json(&self) -> Result<Option<CapeJson>> {
@@ -162,7 +201,7 @@ fn gguf_of(path: &Path) -> Result<Option<PathBuf>> {
     if is_gguf(path) {
         return Ok(Some(path.into()));
     }
-    if !path.is_dir() || path.join("config.json").exists() {
+    if !path.is_dir() || path.join(CONFIG).exists() {
         return Ok(None);
     }
     let io = |source| Error::Io { path: path.into(), source };
@@ -170,7 +209,7 @@ fn gguf_of(path: &Path) -> Result<Option<PathBuf>> {
     for entry in path.read_dir().map_err(io)? {
         let path = entry.map_err(io)?.path();
         if is_gguf(&path) && found.replace(path).is_some() {
-            return Err(Error::GgufFile("the folder has several: name one of them".into()));
+            return Err(Error::Gguf("the folder has several: name one of them".into()));
         }
     }
     Ok(found)
@@ -186,8 +225,49 @@ pub(crate) fn write_cape_json(dir: &Path, cape: &CapeJson) -> Result<PathBuf> {
     Ok(path)
 }
 
-fn read(path: &Path) -> Result<Vec<u8>> {
-    std::fs::read(path).map_err(|source| Error::Io { path: path.into(), source })
+/// The folder that a model's files lie in, which is where its `cape.json` belongs: the folder of this
+/// name, or the snapshot in the hub's cache; or the GGUF file that is named. Nothing is fetched.
+pub fn folder(name_or_dir: &str) -> Result<PathBuf> {
+    if Path::new(name_or_dir).is_dir() || is_gguf(Path::new(name_or_dir)) {
+        return Ok(name_or_dir.into());
+    }
+    let name = Name::parse(name_or_dir).ok_or_else(|| Error::Unknown(name_or_dir.to_owned()))?;
+    match Hub::from_env().and_then(|hub| hub.find(&name)) {
+        Some(dir) => Ok(name.file().map_or(dir.clone(), |file| dir.join(file))),
+        None => Err(Error::NotPulled(name_or_dir.to_owned())),
+    }
+}
+
+/// Opens a plain file that is no larger than it may be.
+pub(crate) fn open(path: &Path, most: u64) -> Result<(File, u64)> {
+    let io = |source| Error::Io { path: path.into(), source };
+    // asked before it is opened: to open a pipe would wait for a writer
+    let metadata = std::fs::metadata(path).map_err(io)?;
+    if !metadata.is_file() {
+        return Err(io(std::io::Error::new(ErrorKind::InvalidInput, "it is not a file")));
+    }
+    if metadata.len() > most {
+        return Err(Error::TooLarge { path: path.into(), most });
+    }
+    Ok((File::open(path).map_err(io)?, metadata.len()))
+}
+
+/// Room for so many bytes from `path`, or an error where there is none.
+pub(crate) fn buffer(path: &Path, len: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let none = |_| Error::Io { path: path.into(), source: ErrorKind::OutOfMemory.into() };
+    let len = usize::try_from(len).map_err(|_| Error::TooLarge { path: path.into(), most: len })?;
+    bytes.try_reserve_exact(len).map_err(none)?;
+    Ok(bytes)
+}
+
+fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
+    let (file, len) = open(path, most)?;
+    let mut bytes = buffer(path, len)?;
+    // a file that grows meanwhile is not followed
+    let read = file.take(len).read_to_end(&mut bytes);
+    read.map_err(|source| Error::Io { path: path.into(), source })?;
+    Ok(bytes)
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {

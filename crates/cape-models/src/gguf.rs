@@ -190,7 +190,7 @@ fn bytes(shape: &[usize], kind: Kind) -> Option<usize> {
 }
 
 fn bad(why: impl Into<String>) -> Error {
-    Error::GgufFile(why.into())
+    Error::Gguf(why.into())
 }
 
 fn utf8<'a>(bytes: &'a [u8], key: &str) -> Result<&'a str> {

@@ -3,11 +3,12 @@
 use cape::text::TokenId;
 use cape::tokenizer::{BpeParts, Pattern, Tokenizer};
 
-use crate::causal::{Ends, Heads};
+use crate::causal::{Ends, Heads, Loaded};
 use crate::gguf::Gguf;
-use crate::llama::{Biases, Names, Network, Sizes, Tensors};
+use crate::llama::{self, Biases, Names, Sizes, Tensors};
 use crate::rope::Rope;
-use crate::{Error, Result};
+use crate::weights::Matrix;
+use crate::{Error, Options, Result};
 
 const NAMES: Names = Names {
     words: "token_embd",
@@ -32,15 +33,15 @@ const FACTORS: &str = "rope_freqs.weight";
 const NORMAL: i32 = 1;
 
 /// The network of a file.
-pub(crate) fn network(file: &Gguf<'_>) -> Result<Network> {
-    build(file).map_err(|error| match error {
-        Error::Config(why) => Error::GgufFile(why),
+pub(crate) fn load(file: &Gguf<'_>, options: Options) -> Result<Loaded> {
+    build(file, options).map_err(|error| match error {
+        Error::Config(why) => Error::Gguf(why),
         other => other,
     })
 }
 
-fn build(file: &Gguf<'_>) -> Result<Network> {
-    let bad = |why: String| Err(Error::GgufFile(why));
+fn build(file: &Gguf<'_>, options: Options) -> Result<Loaded> {
+    let bad = |why: String| Err(Error::Gguf(why));
     let architecture = file.text("general.architecture")?.unwrap_or_default();
     // the rows of queries and keys of this one are in another order
     let interleaved = match architecture {
@@ -52,9 +53,8 @@ fn build(file: &Gguf<'_>) -> Result<Network> {
     let maybe = |name: &str| -> Result<Option<usize>> {
         Ok(file.whole(&key(name))?.map(|n| usize::try_from(n).unwrap_or(usize::MAX)))
     };
-    let size = |name: &str| {
-        maybe(name)?.ok_or_else(|| Error::GgufFile(format!("`{}` is missing", key(name))))
-    };
+    let size =
+        |name: &str| maybe(name)?.ok_or_else(|| Error::Gguf(format!("`{}` is missing", key(name))));
     let hidden = size("embedding_length")?;
     let count = size("attention.head_count")?;
     let width = match maybe("attention.key_length")? {
@@ -83,7 +83,7 @@ fn build(file: &Gguf<'_>) -> Result<Network> {
         layers: size("block_count")?,
         heads,
         positions: size("context_length")?,
-        eps: eps.ok_or_else(|| Error::GgufFile("layer_norm_rms_epsilon is missing".into()))?,
+        eps: eps.ok_or_else(|| Error::Gguf("layer_norm_rms_epsilon is missing".into()))?,
         biases: Biases {
             inward: !interleaved || file.has("blk.0.attn_q.bias"),
             outward: file.has("blk.0.attn_output.bias"),
@@ -101,12 +101,15 @@ fn build(file: &Gguf<'_>) -> Result<Network> {
         }
         rope = rope.divide(&factors);
     }
-    Network::new(sizes, rope, &NAMES, &Ordered { file, width: interleaved.then_some(width) })
+    // its integers have a scale for every few of them: they are not those of the kernels
+    let math = options.math(false);
+    let tensors = Ordered { file, width: interleaved.then_some(width) };
+    llama::load(sizes, rope, &NAMES, &tensors, math)
 }
 
 /// The tokenizer of a file.
 pub(crate) fn tokenizer(file: &Gguf<'_>) -> Result<Tokenizer> {
-    let bad = |why: String| Error::GgufFile(why);
+    let bad = |why: String| Error::Gguf(why);
     let missing = |key: &str| bad(format!("`{key}` is missing"));
     let kind = file.text("tokenizer.ggml.model")?.unwrap_or_default();
     if kind != "gpt2" {
@@ -137,6 +140,10 @@ struct Ordered<'a> {
 }
 
 impl Tensors for Ordered<'_> {
+    fn matrix(&self, name: &str, shape: [usize; 2]) -> Result<Matrix> {
+        self.get(name, &shape).map(Matrix::Floats)
+    }
+
     fn get(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>> {
         let values = self.file.get(name, shape)?;
         let turned = name.contains(".attn_q.") || name.contains(".attn_k.");

@@ -5,10 +5,11 @@ use rten_simd::SimdUnaryOp;
 use rten_vecmath::ApproxGelu;
 use serde::Deserialize;
 
-use crate::causal::{self, Ends, Heads, Ids, Rows};
-use crate::layers::{LayerNorm, Linear, add, project};
-use crate::weights::Weights;
-use crate::{Error, Result};
+use crate::causal::{self, Ends, Heads, Ids, Loaded, Rows};
+use crate::encoder::Tables;
+use crate::layers::{Input, LayerNorm, Linear, Math};
+use crate::weights::{Matrix, Weights};
+use crate::{Error, Options, Result};
 
 /// What `config.json` says.
 #[derive(Deserialize)]
@@ -58,12 +59,13 @@ impl Config {
         if !config.scale_attn_weights || config.scale_attn_by_inverse_layer_idx {
             return refuse("attention scaled in another way is not supported".into());
         }
-        if config.n_head == 0
-            || config.n_embd == 0
-            || !config.n_embd.is_multiple_of(config.n_head)
-            || config.n_embd > usize::MAX / 4
+        if config.n_head == 0 || config.n_embd == 0 || !config.n_embd.is_multiple_of(config.n_head)
         {
             return refuse("n_embd must be a multiple of n_head".into());
+        }
+        // the integer kernels have their sums in 32 bits
+        if config.n_embd.max(config.n_inner.unwrap_or(1)) > 65_536 / 4 {
+            return refuse("n_embd and n_inner must be at most 16384".into());
         }
         if config.n_layer == 0 || config.n_inner == Some(0) || config.vocab_size == 0 {
             return refuse("n_layer, n_inner and vocab_size must be at least 1".into());
@@ -76,15 +78,11 @@ impl Config {
 }
 
 /// The weights.
-pub(crate) struct Network {
+struct Network {
     heads: Heads,
-    words: Embeddings,
     positions: Vec<f32>,
     layers: Vec<Layer>,
     norm: LayerNorm,
-    /// The head's rows, where they are not the word embeddings.
-    head: Option<Vec<f32>>,
-    zeros: Vec<f32>,
     ends: Ends,
 }
 
@@ -98,44 +96,38 @@ struct Layer {
     down: Linear,
 }
 
-impl Network {
-    /// From the bytes of `config.json` and `model.safetensors`.
-    pub(crate) fn new(config: &[u8], weights: &[u8]) -> Result<Self> {
-        let config = Config::parse(config)?;
-        let file = Weights::new(weights)?;
-        let load = Loader { file: &file, config: &config };
-        let (hidden, vocab) = (config.n_embd, config.vocab_size);
-        Ok(Self {
-            heads: Heads {
-                count: config.n_head,
-                shared: config.n_head,
-                width: hidden / config.n_head,
-            },
-            words: Embeddings::new(load.get("wte.weight", &[vocab, hidden])?, hidden),
-            positions: load.get("wpe.weight", &[config.n_positions, hidden])?,
-            layers: (0..config.n_layer).map(|i| load.layer(i)).collect::<Result<_>>()?,
-            norm: load.norm("ln_f")?,
-            head: if config.tie_word_embeddings {
-                None
-            } else {
-                Some(file.get("lm_head.weight", &[vocab, hidden])?)
-            },
-            zeros: vec![0.0; vocab],
-            ends: Ends {
-                begin: config.bos_token_id.as_ref().and_then(Ids::first),
-                end: config.eos_token_id.as_ref().and_then(Ids::first),
-            },
-        })
-    }
+/// From `config.json` and the weights.
+pub(crate) fn load(config: &[u8], file: &Weights<'_>, options: Options) -> Result<Loaded> {
+    let config = Config::parse(config)?;
+    let math = options.math(file.has_integers());
+    let load = Loader { file, config: &config, math };
+    let (hidden, vocab) = (config.n_embd, config.vocab_size);
+    let count = config.n_head;
+    let tables = Tables {
+        words: file.matrix(&load.name("wte.weight"), [vocab, hidden])?,
+        decoder: if config.tie_word_embeddings {
+            None
+        } else {
+            Some(file.matrix("lm_head.weight", [vocab, hidden])?)
+        },
+        bias: vec![0.0; vocab],
+    };
+    let network = Network {
+        heads: Heads { count, shared: count, width: hidden / count },
+        positions: load.get("wpe.weight", &[config.n_positions, hidden])?,
+        layers: (0..config.n_layer).map(|i| load.layer(i)).collect::<Result<_>>()?,
+        norm: load.norm("ln_f")?,
+        ends: Ends {
+            begin: config.bos_token_id.as_ref().and_then(Ids::first),
+            end: config.eos_token_id.as_ref().and_then(Ids::first),
+        },
+    };
+    Ok(Loaded { network: Box::new(network), tables, hidden, math })
 }
 
 impl causal::Network for Network {
-    fn words(&self) -> &Embeddings {
-        &self.words
-    }
-
     fn positions(&self) -> usize {
-        self.positions.len() / self.words.dim()
+        self.positions.len() / self.norm.weight.len()
     }
 
     fn ends(&self) -> Ends {
@@ -143,32 +135,39 @@ impl causal::Network for Network {
     }
 
     fn shape(&self) -> String {
-        let Self { layers, words, heads, .. } = self;
-        format!("{} layers, {} wide, {} heads", layers.len(), words.dim(), heads.count)
+        let Self { layers, norm, heads, .. } = self;
+        format!("{} layers, {} wide, {} heads", layers.len(), norm.weight.len(), heads.count)
     }
 
-    fn forward(&self, rows: &mut Rows<'_>) -> Vec<f32> {
-        let hidden = self.words.dim();
+    fn forward(&self, words: &Embeddings, rows: &mut Rows<'_>) -> Vec<f32> {
+        let hidden = words.dim();
         let mut x = Vec::with_capacity(rows.ids.len() * hidden);
         for (&id, &place) in rows.ids.iter().zip(&rows.places) {
             let position = &self.positions[place * hidden..][..hidden];
-            x.extend(self.words.row(id).iter().zip(position).map(|(w, p)| w + p));
+            x.extend(words.row(id).iter().zip(position).map(|(w, p)| w + p));
         }
         for (i, layer) in self.layers.iter().enumerate() {
-            let all = layer.all.forward(&layer.attended_norm.apply(&x));
+            let all = layer.all.forward(&Input::new(&normed(&layer.attended_norm, &x)));
             let [q, k, v] = [0, 1, 2].map(|part| columns(&all, part, hidden));
-            add(&mut x, &layer.attended.forward(&rows.attend(i, self.heads, &q, &k, &v)));
-            let mut up = layer.up.forward(&layer.wide_norm.apply(&x));
-            ApproxGelu {}.map_mut(&mut up);
-            add(&mut x, &layer.down.forward(&up));
+            let attended = rows.attend(i, self.heads, &q, &k, &v);
+            layer.attended.add_to(&Input::new(&attended), &mut x);
+            let wide = normed(&layer.wide_norm, &x);
+            let wide = layer.up.forward_then(&Input::new(&wide), |x| ApproxGelu {}.map_mut(x));
+            layer.down.add_to(&Input::new(&wide), &mut x);
         }
         x
     }
 
-    fn head(&self, mut x: Vec<f32>) -> Vec<f32> {
-        self.norm.forward(&mut x);
-        project(&x, self.head.as_deref().unwrap_or(self.words.data()), &self.zeros)
+    fn norm(&self, x: &mut [f32]) {
+        self.norm.forward(x);
     }
+}
+
+/// A normalised copy.
+fn normed(norm: &LayerNorm, x: &[f32]) -> Vec<f32> {
+    let mut y = x.to_vec();
+    norm.forward(&mut y);
+    y
 }
 
 /// One of the three parts of every row.
@@ -177,27 +176,22 @@ fn columns(all: &[f32], part: usize, width: usize) -> Vec<f32> {
     rows.flat_map(|row| &row[part * width..(part + 1) * width]).copied().collect()
 }
 
-impl LayerNorm {
-    /// A normalised copy.
-    fn apply(&self, x: &[f32]) -> Vec<f32> {
-        let mut y = x.to_vec();
-        self.forward(&mut y);
-        y
-    }
-}
-
 /// Finds tensors under the names that GPT-2 checkpoints use.
 struct Loader<'a> {
     file: &'a Weights<'a>,
     config: &'a Config,
+    math: Math,
 }
 
 impl Loader<'_> {
-    /// A tensor, whose name may lack the `transformer.` in front.
-    fn get(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>> {
+    /// The name of a tensor, which may lack the `transformer.` in front.
+    fn name(&self, name: &str) -> String {
         let full = format!("transformer.{name}");
-        let plain = !self.file.has(&full) && self.file.has(name);
-        self.file.get(if plain { name } else { &full }, shape)
+        if !self.file.has(&full) && self.file.has(name) { name.to_owned() } else { full }
+    }
+
+    fn get(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>> {
+        self.file.get(&self.name(name), shape)
     }
 
     /// A layer whose weights have one row per input, unlike everyone else's.
@@ -208,7 +202,7 @@ impl Loader<'_> {
         for output in 0..outputs {
             rows.extend(weights.iter().skip(output).step_by(outputs));
         }
-        Ok(Linear::new(&rows, bias, inputs))
+        Ok(Linear::new(Matrix::Floats(rows), bias, inputs, self.math))
     }
 
     fn norm(&self, name: &str) -> Result<LayerNorm> {

@@ -1,40 +1,111 @@
-//! The layers of a transformer encoder, on plain f32 rows.
+//! The layers of a transformer, on plain f32 rows.
 
+use std::cell::OnceCell;
+
+use cape_kernels::{Bits, Kernel, Rows, Weights};
 use rayon::prelude::*;
 use rten_gemm::{BiasVector, GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedBMatrix};
 use rten_simd::{SimdOp, SimdUnaryOp};
 use rten_tensor::NdTensorView;
-use rten_vecmath::{Gelu, Softmax};
+use rten_vecmath::{Gelu, Normalize, NormalizeOptions, Sum, SumSquareSub};
+
+use crate::weights::Matrix;
+
+/// How a network computes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Math {
+    /// Weights of 8 bits and activations of so many; none for floats.
+    pub(crate) integers: Option<Bits>,
+    pub(crate) kernel: Kernel,
+}
+
+/// Rows that go into one or more linear layers, rounded when the first of them asks.
+pub(crate) struct Input<'a> {
+    x: &'a [f32],
+    rows: OnceCell<Rows>,
+}
+
+impl<'a> Input<'a> {
+    pub(crate) fn new(x: &'a [f32]) -> Self {
+        Self { x, rows: OnceCell::new() }
+    }
+}
 
 /// `y = x·Wᵀ + b`, the weights packed once for the machine's kernel.
 pub(crate) struct Linear {
-    weights: PackedBMatrix<f32>,
+    weights: Packed,
     bias: Vec<f32>,
     inputs: usize,
+    math: Math,
+}
+
+enum Packed {
+    F32(PackedBMatrix<f32>),
+    Integers(Weights, Bits),
 }
 
 impl Linear {
     /// `weights` has one row per output.
-    pub(crate) fn new(weights: &[f32], bias: Vec<f32>, inputs: usize) -> Self {
-        let rows = NdTensorView::from_data([bias.len(), inputs], weights);
-        let weights = GemmExecutor::new().prepack_b(rows.transposed());
-        Self { weights, bias, inputs }
+    pub(crate) fn new(weights: Matrix, bias: Vec<f32>, inputs: usize, math: Math) -> Self {
+        let weights = match math.integers {
+            None => {
+                let floats = weights.into_floats(inputs);
+                let rows = NdTensorView::from_data([bias.len(), inputs], &floats[..]);
+                Packed::F32(GemmExecutor::new().prepack_b(rows.transposed()))
+            }
+            Some(bits) => {
+                let (integers, scales) = weights.rounded(inputs);
+                Packed::Integers(Weights::new(&integers, &scales, inputs), bits)
+            }
+        };
+        Self { weights, bias, inputs, math }
     }
 
-    pub(crate) fn forward(&self, x: &[f32]) -> Vec<f32> {
-        let rows = x.len() / self.inputs;
-        let mut y = vec![0.0; rows * self.bias.len()];
-        let x = NdTensorView::from_data([rows, self.inputs], x);
+    /// The result, with `then` done to each number of it.
+    pub(crate) fn forward_then(&self, input: &Input<'_>, then: fn(&mut [f32])) -> Vec<f32> {
+        let mut y = vec![0.0; input.x.len() / self.inputs * self.bias.len()];
+        match &self.weights {
+            Packed::F32(weights) => {
+                self.gemm(weights, input.x, 0.0, &mut y);
+                y.par_chunks_mut(1 << 14).for_each(then);
+            }
+            Packed::Integers(weights, bits) => {
+                let rows = self.rows(input, *bits);
+                weights.product(rows, &self.bias, self.math.kernel, &mut y, &then);
+            }
+        }
+        y
+    }
+
+    pub(crate) fn forward(&self, input: &Input<'_>) -> Vec<f32> {
+        self.forward_then(input, |_| {})
+    }
+
+    /// `y += x·Wᵀ + b`.
+    pub(crate) fn add_to(&self, input: &Input<'_>, y: &mut [f32]) {
+        match &self.weights {
+            Packed::F32(weights) => self.gemm(weights, input.x, 1.0, y),
+            Packed::Integers(weights, bits) => {
+                weights.product_onto(self.rows(input, *bits), &self.bias, self.math.kernel, y);
+            }
+        }
+    }
+
+    fn rows<'a>(&self, input: &'a Input<'_>, bits: Bits) -> &'a Rows {
+        input.rows.get_or_init(|| Rows::new(input.x, self.inputs, bits, self.math.kernel))
+    }
+
+    fn gemm(&self, weights: &PackedBMatrix<f32>, x: &[f32], beta: f32, y: &mut [f32]) {
+        let x = NdTensorView::from_data([x.len() / self.inputs, self.inputs], x);
         let bias = Some(BiasVector::Row(&self.bias));
         GemmExecutor::new()
             .gemm(
-                &mut y,
+                y,
                 GemmInputA::Unpacked(x),
-                GemmInputB::Packed(&self.weights),
-                GemmOptions { bias, ..Default::default() },
+                GemmInputB::Packed(weights),
+                GemmOptions { bias, beta, ..Default::default() },
             )
             .expect("the sizes agree by construction");
-        y
     }
 }
 
@@ -47,22 +118,20 @@ pub(crate) struct LayerNorm {
 
 impl LayerNorm {
     pub(crate) fn forward(&self, x: &mut [f32]) {
-        let n = self.weight.len() as f32;
-        for row in x.chunks_exact_mut(self.weight.len()) {
-            let mean = row.iter().sum::<f32>() / n;
-            let variance = row.iter().map(|v| (v - mean) * (v - mean)).sum::<f32>() / n;
-            let scale = 1.0 / (variance + self.eps).sqrt();
-            for ((v, w), b) in row.iter_mut().zip(&self.weight).zip(&self.bias) {
-                *v = (*v - mean) * scale * w + b;
-            }
-        }
-    }
-}
-
-/// `x += y`.
-pub(crate) fn add(x: &mut [f32], y: &[f32]) {
-    for (x, y) in x.iter_mut().zip(y) {
-        *x += y;
+        let width = self.weight.len();
+        let n = width as f32;
+        x.par_chunks_mut(width).with_min_len((1 << 14) / width.max(1)).for_each(|row| {
+            let mean = Sum::new(row).dispatch() / n;
+            let variance = SumSquareSub::new(row, mean).dispatch() / n;
+            let options = NormalizeOptions {
+                pre_scale_bias: mean,
+                scale: 1.0 / (variance + self.eps).sqrt(),
+                element_scale: Some(&self.weight),
+                element_bias: Some(&self.bias),
+                ..Default::default()
+            };
+            Normalize::new_mut(row, options).dispatch();
+        });
     }
 }
 
@@ -71,66 +140,13 @@ pub(crate) fn gelu(x: &mut [f32]) {
     Gelu {}.map_mut(x);
 }
 
-/// Attention of some rows of each sequence to all rows of it.
-///
-/// Sequence i has `queries[i]` rows in `q`, and `lens[i]` rows in `k` and `v`. Each head looks at
-/// `width` columns of the rows. The result has the shape of `q`.
-pub(crate) struct Attention<'a> {
-    pub(crate) queries: &'a [usize],
-    pub(crate) lens: &'a [usize],
-    pub(crate) heads: usize,
-    pub(crate) width: usize,
-}
-
-impl Attention<'_> {
-    pub(crate) fn forward(&self, q: &[f32], k: &[f32], v: &[f32]) -> Vec<f32> {
-        let hidden = self.heads * self.width;
-        let mut out = vec![0.0; q.len()];
-        let (mut parts, mut rest, mut from, mut start) = (Vec::new(), &mut out[..], 0, 0);
-        for (&queries, &len) in self.queries.iter().zip(self.lens) {
-            let (part, after) = rest.split_at_mut(queries * hidden);
-            let rows = start * hidden..(start + len) * hidden;
-            parts.push((part, &q[from * hidden..][..queries * hidden], &k[rows.clone()], &v[rows]));
-            (rest, from, start) = (after, from + queries, start + len);
-        }
-        parts.into_par_iter().for_each(|(out, q, k, v)| self.sequence(out, q, k, v));
-        out
+/// Some rows of `x`, `width` wide, one after the other.
+pub(crate) fn gather(x: &[f32], width: usize, rows: &[usize]) -> Vec<f32> {
+    let mut y = Vec::with_capacity(rows.len() * width);
+    for &row in rows {
+        y.extend_from_slice(&x[row * width..][..width]);
     }
-
-    fn sequence(&self, out: &mut [f32], q: &[f32], k: &[f32], v: &[f32]) {
-        let hidden = self.heads * self.width;
-        let (queries, len) = (q.len() / hidden, k.len() / hidden);
-        let gemm = GemmExecutor::new();
-        let alpha = 1.0 / (self.width as f32).sqrt();
-        let mut scores = vec![0.0; queries * len];
-        let mut mixed = vec![0.0; queries * self.width];
-        for head in 0..self.heads {
-            let columns = head * self.width..(head + 1) * self.width;
-            let part =
-                |x, rows| NdTensorView::from_data([rows, hidden], x).slice_axis(1, columns.clone());
-            let (q, k, v) = (part(q, queries), part(k, len), part(v, len));
-            gemm.gemm(
-                &mut scores,
-                GemmInputA::Unpacked(q),
-                GemmInputB::Unpacked(k.transposed()),
-                GemmOptions { alpha, ..Default::default() },
-            )
-            .expect("the sizes agree by construction");
-            for row in scores.chunks_exact_mut(len) {
-                Softmax::new_mut(row).dispatch();
-            }
-            gemm.gemm(
-                &mut mixed,
-                GemmInputA::Unpacked(NdTensorView::from_data([queries, len], &scores[..])),
-                GemmInputB::Unpacked(v),
-                GemmOptions::default(),
-            )
-            .expect("the sizes agree by construction");
-            for (out, mixed) in out.chunks_exact_mut(hidden).zip(mixed.chunks_exact(self.width)) {
-                out[columns.clone()].copy_from_slice(mixed);
-            }
-        }
-    }
+    y
 }
 
 /// One logit per row of `table` for each row of `x`: `x·tableᵀ + b`, the table used as it lies.

@@ -1,5 +1,8 @@
 //! Device models for Cape: a BERT-shaped masked model from a folder in the Hugging Face layout
-//! (`config.json`, `tokenizer.json`, `model.safetensors`), and the embedded default.
+//! (`config.json`, `tokenizer.json`, `model.safetensors` or its shards), from the hub's cache, and the
+//! embedded default.
+//!
+//! Loading never touches the network. Fetching does, on request: `pull`, with the feature `hub`.
 //!
 //! ```
 //! use cape::keep::KeepList;
@@ -27,22 +30,34 @@ mod architecture;
 mod bert;
 mod calibrate;
 mod causal;
+mod encoder;
 mod error;
 mod files;
 mod gguf;
 mod gguf_model;
 mod gpt2;
+pub mod hub;
 mod layers;
 mod llama;
 mod llama_config;
+mod masked;
+mod options;
 mod pack;
+#[cfg(feature = "hub")]
+pub mod pull;
 mod quant;
 mod rope;
+mod shards;
+#[cfg(feature = "hub")]
+mod transfer;
 mod weights;
+mod words;
 
 pub use calibrate::{calibrate, save_calibration};
+pub use cape_kernels::Kernel;
 pub use error::{Error, Result};
-pub use files::{DEFAULT, Files};
+pub use files::{DEFAULT, Files, folder};
+pub use options::{Arithmetic, Options};
 pub use pack::{Precision, pack};
 
 use std::sync::Arc;
@@ -64,7 +79,12 @@ pub struct Device {
     pub calibrated: bool,
 }
 
-/// Loads a model by name (see [`Files::named`]) or from a folder.
+/// Loads a model by name or from a folder (see [`Files::find`]).
 pub fn load(name_or_dir: &str) -> Result<Device> {
-    Files::find(name_or_dir)?.load()
+    load_with(name_or_dir, Options::default())
+}
+
+/// Loads a model that computes in a given way.
+pub fn load_with(name_or_dir: &str, options: Options) -> Result<Device> {
+    Files::find(name_or_dir)?.load_with(options)
 }

@@ -6,10 +6,11 @@ use rayon::prelude::*;
 use rten_simd::SimdUnaryOp;
 use rten_vecmath::Silu;
 
-use crate::causal::{self, Ends, Heads, Rows};
-use crate::layers::{Linear, add, project};
+use crate::causal::{self, Ends, Heads, Loaded, Rows};
+use crate::encoder::Tables;
+use crate::layers::{Input, Linear, Math};
 use crate::rope::Rope;
-use crate::weights::Weights;
+use crate::weights::{Matrix, Weights};
 use crate::{Error, Result};
 
 /// No head is wider: something is computed for every column before any tensor is read.
@@ -64,6 +65,12 @@ impl Sizes {
         if !width.is_multiple_of(2) || width > WIDEST || count.checked_mul(width).is_none() {
             return refuse("head_dim must be even, and no head is so wide");
         }
+        // the integer kernels have their sums in 32 bits
+        if self.hidden.max(self.wide).max(count * width) > 65_536 {
+            return refuse(
+                "hidden_size, intermediate_size and the heads must be at most 65536 wide",
+            );
+        }
         if !(self.eps.is_finite() && self.eps >= 0.0) {
             return refuse("rms_norm_eps must be finite and not negative");
         }
@@ -73,11 +80,18 @@ impl Sizes {
 
 /// Where tensors come from.
 pub(crate) trait Tensors: Sync {
+    /// The matrix of this name as it is stored; as `get` otherwise.
+    fn matrix(&self, name: &str, shape: [usize; 2]) -> Result<Matrix>;
+
     /// The tensor of this name as f32; its shape must be the one given, its values finite.
     fn get(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>>;
 }
 
 impl Tensors for Weights<'_> {
+    fn matrix(&self, name: &str, shape: [usize; 2]) -> Result<Matrix> {
+        self.matrix(name, shape)
+    }
+
     fn get(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>> {
         self.get(name, shape)
     }
@@ -120,15 +134,11 @@ impl Names {
 }
 
 /// The weights.
-pub(crate) struct Network {
+struct Network {
     sizes: Sizes,
     rope: Rope,
-    words: Embeddings,
     layers: Vec<Layer>,
     norm: RmsNorm,
-    /// The head's rows, where they are not the word embeddings.
-    head: Option<Vec<f32>>,
-    zeros: Vec<f32>,
 }
 
 struct Layer {
@@ -143,40 +153,34 @@ struct Layer {
     down: Linear,
 }
 
-impl Network {
-    /// From tensors under these names.
-    pub(crate) fn new(
-        sizes: Sizes,
-        rope: Rope,
-        names: &Names,
-        tensors: &dyn Tensors,
-    ) -> Result<Self> {
-        let load = Loader { tensors, names, sizes: &sizes };
-        let table =
-            |name: &str| tensors.get(&format!("{name}.weight"), &[sizes.vocab, sizes.hidden]);
-        let words = Embeddings::new(table(names.words)?, sizes.hidden);
-        // in turn, as far as there are layers in the file: a number alone starts no work
-        for i in 0..sizes.layers {
-            load.norm(&load.name(i, names.attended_norm))?;
-        }
-        let layers = (0..sizes.layers).into_par_iter().map(|i| load.layer(i)).collect::<Vec<_>>();
-        Ok(Self {
-            rope,
-            words,
-            layers: layers.into_iter().collect::<Result<_>>()?,
-            norm: load.norm(names.norm)?,
-            head: if sizes.tied { None } else { Some(table(names.head)?) },
-            zeros: vec![0.0; sizes.vocab],
-            sizes,
-        })
+/// From tensors under these names.
+pub(crate) fn load(
+    sizes: Sizes,
+    rope: Rope,
+    names: &Names,
+    tensors: &dyn Tensors,
+    math: Math,
+) -> Result<Loaded> {
+    let load = Loader { tensors, names, sizes: &sizes, math };
+    let hidden = sizes.hidden;
+    let table = |name: &str| tensors.matrix(&format!("{name}.weight"), [sizes.vocab, hidden]);
+    let tables = Tables {
+        words: table(names.words)?,
+        decoder: if sizes.tied { None } else { Some(table(names.head)?) },
+        bias: vec![0.0; sizes.vocab],
+    };
+    // in turn, as far as there are layers in the file: a number alone starts no work
+    for i in 0..sizes.layers {
+        load.norm(&load.name(i, names.attended_norm))?;
     }
+    let layers = (0..sizes.layers).into_par_iter().map(|i| load.layer(i)).collect::<Vec<_>>();
+    let layers = layers.into_iter().collect::<Result<_>>()?;
+    let norm = load.norm(names.norm)?;
+    let network = Network { sizes, rope, layers, norm };
+    Ok(Loaded { network: Box::new(network), tables, hidden, math })
 }
 
 impl causal::Network for Network {
-    fn words(&self) -> &Embeddings {
-        &self.words
-    }
-
     fn positions(&self) -> usize {
         self.sizes.positions
     }
@@ -190,32 +194,34 @@ impl causal::Network for Network {
         format!("{layers} layers, {hidden} wide, {} heads", heads.count)
     }
 
-    fn forward(&self, rows: &mut Rows<'_>) -> Vec<f32> {
+    fn forward(&self, words: &Embeddings, rows: &mut Rows<'_>) -> Vec<f32> {
         let heads = self.sizes.heads;
         let turns = self.rope.turns(&rows.places);
-        let mut x: Vec<f32> = rows.ids.iter().flat_map(|&id| self.words.row(id)).copied().collect();
+        let mut x: Vec<f32> = rows.ids.iter().flat_map(|&id| words.row(id)).copied().collect();
         for (i, layer) in self.layers.iter().enumerate() {
             let normed = layer.attended_norm.apply(&x);
-            let mut q = layer.query.forward(&normed);
-            let mut k = layer.key.forward(&normed);
-            let v = layer.value.forward(&normed);
+            let input = Input::new(&normed);
+            let mut q = layer.query.forward(&input);
+            let mut k = layer.key.forward(&input);
+            let v = layer.value.forward(&input);
             turns.apply(&mut q, heads.count);
             turns.apply(&mut k, heads.shared);
-            add(&mut x, &layer.attended.forward(&rows.attend(i, heads, &q, &k, &v)));
+            let attended = rows.attend(i, heads, &q, &k, &v);
+            layer.attended.add_to(&Input::new(&attended), &mut x);
             let normed = layer.wide_norm.apply(&x);
-            let mut gate = layer.gate.forward(&normed);
-            Silu {}.map_mut(&mut gate);
-            for (gate, up) in gate.iter_mut().zip(layer.up.forward(&normed)) {
+            let input = Input::new(&normed);
+            let mut gate = layer.gate.forward_then(&input, |x| Silu {}.map_mut(x));
+            for (gate, up) in gate.iter_mut().zip(layer.up.forward(&input)) {
                 *gate *= up;
             }
-            add(&mut x, &layer.down.forward(&gate));
+            layer.down.add_to(&Input::new(&gate), &mut x);
         }
         x
     }
 
-    fn head(&self, x: Vec<f32>) -> Vec<f32> {
-        let table = self.head.as_deref().unwrap_or(self.words.data());
-        project(&self.norm.apply(&x), table, &self.zeros)
+    fn norm(&self, x: &mut [f32]) {
+        let normed = self.norm.apply(x);
+        x.copy_from_slice(&normed);
     }
 }
 
@@ -244,6 +250,7 @@ struct Loader<'a> {
     tensors: &'a dyn Tensors,
     names: &'a Names,
     sizes: &'a Sizes,
+    math: Math,
 }
 
 impl Loader<'_> {
@@ -262,13 +269,13 @@ impl Loader<'_> {
         let norm = |part: &str| self.norm(&self.name(i, part));
         let linear = |part: &str, outputs: usize, inputs: usize, bias: bool| -> Result<Linear> {
             let name = self.name(i, part);
-            let weights = self.tensors.get(&format!("{name}.weight"), &[outputs, inputs])?;
+            let weights = self.tensors.matrix(&format!("{name}.weight"), [outputs, inputs])?;
             let bias = if bias {
                 self.tensors.get(&format!("{name}.bias"), &[outputs])?
             } else {
                 vec![0.0; outputs]
             };
-            Ok(Linear::new(&weights, bias, inputs))
+            Ok(Linear::new(weights, bias, inputs, self.math))
         };
         let names = self.names;
         Ok(Layer {

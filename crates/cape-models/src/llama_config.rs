@@ -2,11 +2,11 @@
 
 use serde::Deserialize;
 
-use crate::causal::{Ends, Heads, Ids};
-use crate::llama::{Biases, Names, Network, Sizes};
+use crate::causal::{Ends, Heads, Ids, Loaded};
+use crate::llama::{self, Biases, Names, Sizes};
 use crate::rope::{Rope, Scaling};
 use crate::weights::Weights;
-use crate::{Error, Result};
+use crate::{Error, Options, Result};
 
 /// What `config.json` says.
 #[derive(Deserialize)]
@@ -96,11 +96,12 @@ impl Config {
     }
 }
 
-/// From the bytes of `config.json` and `model.safetensors`.
-pub(crate) fn network(config: &[u8], weights: &[u8]) -> Result<Network> {
+/// From `config.json` and the weights.
+pub(crate) fn load(config: &[u8], file: &Weights<'_>, options: Options) -> Result<Loaded> {
     let config: Config = serde_json::from_slice(config)
         .map_err(|source| Error::Json { file: "config.json", source })?;
     let sizes = config.sizes()?;
     let rope = config.rope(sizes.heads.width)?;
-    Network::new(sizes, rope, &Names::HUGGING_FACE, &Weights::new(weights)?)
+    let math = options.math(file.has_integers());
+    llama::load(sizes, rope, &Names::HUGGING_FACE, file, math)
 }

@@ -24,7 +24,7 @@ pub enum Precision {
 /// Writes a copy of a model to a folder, its matrices in another precision.
 pub fn pack(files: &Files, precision: Precision, dir: &Path) -> Result<()> {
     if files.weights().starts_with(MAGIC) {
-        return Err(Error::GgufFile("it is packed already, in a form of its own".into()));
+        return Err(Error::Gguf("it is packed already, in a form of its own".into()));
     }
     let weights = Weights::new(files.weights())?;
     let mut tensors: BTreeMap<String, (Dtype, Vec<usize>, Vec<u8>)> = BTreeMap::new();

@@ -3,6 +3,9 @@
 //! Beside F32, F16 and BF16 there is a compact form of our own: a matrix `NAME` stored as I8 with
 //! one F32 scale per row in `NAME.scale`.
 
+use std::borrow::Cow;
+
+use cape_kernels::rounded;
 use half::{bf16, f16};
 use safetensors::{Dtype, SafeTensors};
 
@@ -10,6 +13,37 @@ use crate::{Error, Result};
 
 /// The suffix of the row scales of an I8 matrix.
 pub(crate) const SCALE: &str = ".scale";
+
+/// A matrix as it is stored: floats, or integers with one scale per row.
+pub(crate) enum Matrix {
+    Floats(Vec<f32>),
+    Integers(Vec<i8>, Vec<f32>),
+}
+
+impl Matrix {
+    pub(crate) fn into_floats(self, columns: usize) -> Vec<f32> {
+        match self {
+            Self::Floats(floats) => floats,
+            Self::Integers(integers, scales) => {
+                let row = |(row, &scale): (&[i8], &f32)| {
+                    row.iter().map(|&v| f32::from(v) * scale).collect::<Vec<f32>>()
+                };
+                integers.chunks(columns.max(1)).zip(&scales).flat_map(row).collect()
+            }
+        }
+    }
+
+    /// As integers with one scale per row.
+    pub(crate) fn rounded(&self, columns: usize) -> (Cow<'_, [i8]>, Cow<'_, [f32]>) {
+        match self {
+            Self::Floats(floats) => {
+                let (integers, scales) = rounded(floats, columns);
+                (integers.into(), scales.into())
+            }
+            Self::Integers(integers, scales) => (integers.into(), scales.into()),
+        }
+    }
+}
 
 pub(crate) struct Weights<'a> {
     tensors: SafeTensors<'a>,
@@ -32,16 +66,45 @@ impl<'a> Weights<'a> {
         self.view(name).map(|view| view.shape().to_vec())
     }
 
+    /// Whether any matrix is stored as integers.
+    pub(crate) fn has_integers(&self) -> bool {
+        self.tensors.iter().any(|(_, view)| view.dtype() == Dtype::I8)
+    }
+
+    /// Whether a matrix is stored as integers.
+    pub(crate) fn is_integer(&self, name: &str) -> bool {
+        self.view(name).is_ok_and(|view| view.dtype() == Dtype::I8)
+    }
+
+    /// The matrix of this name as it is stored; as [`Weights::get`] otherwise.
+    pub(crate) fn matrix(&self, name: &str, shape: [usize; 2]) -> Result<Matrix> {
+        if !self.is_integer(name) {
+            return self.get(name, &shape).map(Matrix::Floats);
+        }
+        let view = self.shaped(name, &shape)?;
+        let scales = self.get(&format!("{name}{SCALE}"), &shape[..1])?;
+        if !scales.iter().all(|scale| (scale * 128.0).is_finite()) {
+            return Err(Error::NotFinite(name.to_owned()));
+        }
+        let integers = view.data().iter().map(|byte| byte.cast_signed()).collect();
+        Ok(Matrix::Integers(integers, scales))
+    }
+
+    fn shaped(&self, name: &str, shape: &[usize]) -> Result<safetensors::tensor::TensorView<'_>> {
+        let view = self.view(name)?;
+        if view.shape() == shape {
+            return Ok(view);
+        }
+        Err(Error::Shape {
+            name: name.to_owned(),
+            found: view.shape().to_vec(),
+            wanted: shape.to_vec(),
+        })
+    }
+
     /// The tensor of this name as f32; its shape must be the one given, its values finite.
     pub(crate) fn get(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>> {
-        let view = self.view(name)?;
-        if view.shape() != shape {
-            return Err(Error::Shape {
-                name: name.to_owned(),
-                found: view.shape().to_vec(),
-                wanted: shape.to_vec(),
-            });
-        }
+        let view = self.shaped(name, shape)?;
         let bytes = view.data();
         let values: Vec<f32> = match view.dtype() {
             Dtype::F32 => {
@@ -61,12 +124,7 @@ impl<'a> Weights<'a> {
                 let &[rows, columns] = shape else {
                     return Err(wrong_type(name, Dtype::I8));
                 };
-                let scales = self.get(&format!("{name}{SCALE}"), &[rows])?;
-                let mut values = Vec::with_capacity(bytes.len());
-                for (row, &scale) in bytes.chunks_exact(columns.max(1)).zip(&scales) {
-                    values.extend(row.iter().map(|&byte| f32::from(byte.cast_signed()) * scale));
-                }
-                values
+                self.matrix(name, [rows, columns])?.into_floats(columns)
             }
             other => return Err(wrong_type(name, other)),
         };

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use cape::model::{LanguageModel, Memory, View};
 use cape::text::{Piece, TokenId};
 use cape::vocab::Candidates;
-use cape_models::{Device, Files};
+use cape_models::{Arithmetic, Device, Files, Options};
 use common::logits;
 use serde::Deserialize;
 
@@ -218,5 +218,29 @@ fn candidates_are_those_of_the_kind_asked_for() {
         assert!(!typed.is_empty() && typed.len() < every.len());
         let of = |id| all[every.binary_search(id).unwrap()];
         assert!(row == typed.iter().map(of).collect::<Vec<f32>>());
+    }
+}
+
+#[test]
+fn integers_agree_with_floats_and_give_the_same_bits_however_rows_are_asked_for() {
+    for name in MODELS {
+        let files = Files::read(&folder(name)).unwrap();
+        let with = |arithmetic| {
+            files.load_with(Options { arithmetic, ..Options::default() }).unwrap().model
+        };
+        let floats = with(Arithmetic::F32);
+        for (arithmetic, most) in [(Arithmetic::Int16, 0.5), (Arithmetic::Int8, 1.0)] {
+            let model = with(arithmetic);
+            let (ids, _) = golden(name).swap_remove(2);
+            let all: Vec<usize> = (0..ids.len()).collect();
+            let (got, wanted) = (logits(&*model, &ids, &all), logits(&*floats, &ids, &all));
+            let mut memory = Memory::default();
+            for i in all {
+                let apart = apart(&got[i], &wanted[i]);
+                // not equal either: else these were floats
+                assert!(apart > 0.0 && apart < most, "{name} {arithmetic:?} {i}: {apart}");
+                assert!(row(&*model, &ids, i, &mut memory) == got[i], "{name} {i}: bits differ");
+            }
+        }
     }
 }

@@ -116,7 +116,7 @@ impl Broken {
         let error = self.load().err().expect("the file is broken");
         assert!(start.elapsed() < Duration::from_secs(2), "{error}");
         assert!(
-            matches!(error, Error::GgufFile(_) | Error::Dtype { .. } | Error::NotFinite(_)),
+            matches!(error, Error::Gguf(_) | Error::Dtype { .. } | Error::NotFinite(_)),
             "{error}"
         );
         error.to_string()
@@ -161,7 +161,7 @@ fn a_file_cannot_be_packed() {
     let files = Files::read(&folder("llama-tiny-q8_0")).unwrap();
     let to = tempfile::tempdir().unwrap();
     let error = pack(&files, Precision::Int8, &to.path().join("packed")).unwrap_err();
-    assert!(matches!(error, Error::GgufFile(_)));
+    assert!(matches!(error, Error::Gguf(_)));
     assert!(!to.path().join("packed").exists());
 }
 
@@ -296,7 +296,7 @@ impl Broken {
 
 #[test]
 fn strange_metadata_is_refused_by_name() {
-    let cases: [(&str, u32, &str); 12] = [
+    let cases: [(&str, u32, &str); 13] = [
         ("llama.block_count", 0, "num_hidden_layers"),
         ("llama.block_count", 3, "blk.2"),
         ("llama.block_count", u32::MAX, "blk.2"),
@@ -306,7 +306,8 @@ fn strange_metadata_is_refused_by_name() {
         ("llama.attention.head_count", 0, "head_count"),
         ("llama.attention.head_count", 5, "head_count"),
         ("llama.attention.head_count_kv", 3, "num_key_value_heads"),
-        ("llama.feed_forward_length", u32::MAX, "ffn_gate"),
+        ("llama.feed_forward_length", 128, "ffn_gate"),
+        ("llama.feed_forward_length", u32::MAX, "intermediate_size"),
         ("llama.context_length", 1, "max_position_embeddings"),
         ("llama.rope.freq_base", 0, "rope_theta"),
     ];

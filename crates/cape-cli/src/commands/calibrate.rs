@@ -1,5 +1,7 @@
 //! `cape calibrate`
 
+use std::path::Path;
+
 use indicatif::ProgressBar;
 
 use crate::args::CalibrateArgs;
@@ -11,17 +13,18 @@ pub(crate) fn run(args: &CalibrateArgs) -> Done {
         .map_err(|error| io(format!("cannot read {}", args.file.display()), &error))?;
     let text = crate::input::utf8(bytes)?;
     let texts: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    if !args.model.is_dir() {
+    if args.model == cape_models::DEFAULT && !Path::new(&args.model).is_dir() {
         return Err(Failure::usage(
-            format!("{} is not a folder", args.model.display()),
-            "the calibration is stored beside a model: give its folder with --model",
+            "the embedded model is calibrated already",
+            "the calibration is stored beside a model: give another, or a folder, with --model",
         ));
     }
-    let device = cape_models::Files::read(&args.model)?.load_uncalibrated()?;
+    let dir = cape_models::folder(&args.model)?;
+    let device = cape_models::Files::read(&dir)?.load_uncalibrated()?;
     let progress: ProgressBar = bar(texts.len() as u64, "passages");
     let calibration = cape_models::calibrate(&device, &texts, &|| progress.inc(1))?;
     progress.finish_and_clear();
-    let path = cape_models::save_calibration(&args.model, calibration)?;
+    let path = cape_models::save_calibration(&dir, calibration)?;
     let (lo, hi) = (calibration.lo(), calibration.hi());
     print(&format!("lo {lo}  hi {hi}  written to {}", path.display()))
 }

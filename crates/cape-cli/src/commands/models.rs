@@ -2,15 +2,19 @@
 
 use cape::text::Piece;
 use cape::vocab::Candidates;
+use cape_models::hub::{Hub, HubError, Name};
+use cape_models::pull::{Progress, Remote, pull};
 use cape_models::{DEFAULT, Files, Precision};
+use indicatif::ProgressBar;
 
 use crate::args::{ModelsArgs, ModelsCommand, PrecisionArg};
-use crate::failure::Done;
+use crate::failure::{Done, Failure};
 use crate::output;
 
 pub(crate) fn run(args: &ModelsArgs) -> Done {
     match &args.command {
         None => list(),
+        Some(ModelsCommand::Pull { name }) => fetch(name),
         Some(ModelsCommand::Pack { model, to, precision }) => {
             let precision = match precision {
                 PrecisionArg::F32 => Precision::F32,
@@ -23,11 +27,46 @@ pub(crate) fn run(args: &ModelsArgs) -> Done {
     }
 }
 
+fn fetch(text: &str) -> Done {
+    let name = Name::parse(text).ok_or_else(|| HubError::Name(text.to_owned()))?;
+    let hub = Hub::from_env().ok_or(HubError::NoHome)?;
+    let mut bar = ProgressBar::hidden();
+    let pulled = pull(&hub, &Remote::from_env(), &name, &mut |progress| match progress {
+        Progress::Start { file, size, have } => {
+            bar = output::download(size, file).with_position(have);
+        }
+        Progress::Bytes(bytes) => bar.inc(bytes),
+        Progress::Done => bar.finish(),
+    })?;
+    output::print(&format!("{name} is in {}", pulled.dir.display()))?;
+    if name.file().is_some() {
+        return Ok(());
+    }
+    // whatever keeps it from being used is better known now than with a prompt at hand
+    if let Err(error) = Files::read(&pulled.dir).and_then(|files| files.load_uncalibrated()) {
+        return Err(Failure::from(error).during(format!("{name} was pulled, but cannot be used")));
+    }
+    if pulled.calibrated {
+        return output::print("it has a calibration (cape.json)");
+    }
+    output::print("it has no calibration (cape.json) yet")?;
+    output::note(&format!(
+        "hint: `cape calibrate --model {name} FILE` finds the range of its logits on public text\n"
+    ));
+    Ok(())
+}
+
 fn list() -> Done {
     let device = cape_models::load(DEFAULT)?;
     let vocab = device.model.vocab();
     let count = |piece| vocab.candidates(piece, Candidates::Typed).len();
     let calibration = device.model.calibration();
+    let pulled = Hub::from_env().map(|hub| hub.list()).unwrap_or_default();
+    let pulled = pulled.iter().fold(String::new(), |list, model| {
+        let calibrated = if model.calibrated { "calibrated" } else { "not calibrated" };
+        let dir = model.dir.display();
+        format!("{list}{}  (pulled, {calibrated})\n  {dir}\n\n", model.name)
+    });
     output::print(&format!(
         "{DEFAULT}  (embedded)
   masked, BERT-shaped: {}
@@ -35,8 +74,8 @@ fn list() -> Done {
   sees {} tokens at once; longer prompts in windows
   logits calibrated from {} to {}
 
-Any folder with config.json, tokenizer.json and model.safetensors of a BERT-shaped
-masked model can be given to --model as well.",
+{pulled}`cape models pull NAME` fetches a model from the Hugging Face hub. A folder with
+config.json, tokenizer.json and model.safetensors can be given to --model as well.",
         device.shape,
         vocab.len(),
         count(Piece::Start),

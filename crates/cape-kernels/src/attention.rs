@@ -1,0 +1,218 @@
+//! Attention in f32, a head at a time.
+
+use rayon::prelude::*;
+
+use crate::Kernel;
+
+/// Attention of some rows of each sequence to all rows of it.
+///
+/// Sequence i has `queries[i]` rows in `q`, and `lens[i]` rows in `k` and `v`. Rows are `heads` parts
+/// of `width` numbers.
+pub struct Attention<'a> {
+    /// Rows of each sequence in `q`.
+    pub queries: &'a [usize],
+    /// Rows of each sequence in `k` and `v`.
+    pub lens: &'a [usize],
+    /// How many heads there are.
+    pub heads: usize,
+    /// How wide a head is.
+    pub width: usize,
+}
+
+/// One head of one sequence.
+pub(crate) struct Head<'a> {
+    /// The whole rows of the sequence.
+    q: &'a [f32],
+    k: &'a [f32],
+    v: &'a [f32],
+    out: &'a mut [f32],
+    /// The columns of the head: where they begin, how many there are, and how long a row is.
+    start: usize,
+    width: usize,
+    row: usize,
+    /// Room for the keys with rows and columns exchanged, and for a row of scores.
+    turned: &'a mut Vec<f32>,
+    scores: &'a mut Vec<f32>,
+}
+
+impl Attention<'_> {
+    /// The mixed values, one row per row of `q`.
+    ///
+    /// # Panics
+    /// If the sizes do not agree.
+    #[must_use]
+    pub fn forward(&self, q: &[f32], k: &[f32], v: &[f32], kernel: Kernel) -> Vec<f32> {
+        let row = self.heads * self.width;
+        let mut out = vec![0.0; q.len()];
+        let (mut parts, mut rest, mut from, mut start) = (Vec::new(), &mut out[..], 0, 0);
+        for (&queries, &len) in self.queries.iter().zip(self.lens) {
+            let (part, after) = rest.split_at_mut(queries * row);
+            let rows = start * row..(start + len) * row;
+            parts.push((part, &q[from * row..][..queries * row], &k[rows.clone()], &v[rows]));
+            (rest, from, start) = (after, from + queries, start + len);
+        }
+        parts.into_par_iter().for_each(|(out, q, k, v)| {
+            let (mut turned, mut scores) = (Vec::new(), Vec::new());
+            for head in 0..self.heads {
+                attend(
+                    kernel,
+                    &mut Head {
+                        q,
+                        k,
+                        v,
+                        out,
+                        start: head * self.width,
+                        width: self.width,
+                        row,
+                        turned: &mut turned,
+                        scores: &mut scores,
+                    },
+                );
+            }
+        });
+        out
+    }
+}
+
+fn attend(kernel: Kernel, head: &mut Head<'_>) {
+    #[cfg(target_arch = "x86_64")]
+    crate::x86::attend(kernel, head);
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = kernel;
+        attend_plain(head);
+    }
+}
+
+/// How many numbers are summed side by side.
+const LANES: usize = 16;
+
+/// softmax(q·kᵀ / √width)·v for the columns of one head.
+#[inline(always)]
+pub(crate) fn attend_plain(head: &mut Head<'_>) {
+    let Head { q, k, v, out, start, width, row, turned, scores } = head;
+    let (start, width, row) = (*start, *width, *row);
+    let len = k.len() / row;
+    // keys with rows and columns exchanged, so that a query meets 16 of them at a time
+    let wide = len.next_multiple_of(LANES);
+    turned.clear();
+    turned.resize(width * wide, 0.0);
+    for (j, key) in k.chunks_exact(row).enumerate() {
+        for (d, &value) in key[start..start + width].iter().enumerate() {
+            turned[d * wide + j] = value;
+        }
+    }
+    let scale = 1.0 / (width as f32).sqrt();
+    scores.clear();
+    scores.resize(wide, 0.0);
+    for (query, out) in q.chunks_exact(row).zip(out.chunks_exact_mut(row)) {
+        for (block, scores) in scores.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+            let mut sums = [0_f32; LANES];
+            for (&x, keys) in query[start..start + width].iter().zip(turned.chunks_exact(wide)) {
+                let keys = &keys[block * LANES..][..LANES];
+                for lane in 0..LANES {
+                    sums[lane] += x * keys[lane];
+                }
+            }
+            for lane in 0..LANES {
+                scores[lane] = sums[lane] * scale;
+            }
+        }
+        softmax(&mut scores[..len]);
+        let out = &mut out[start..start + width];
+        out.fill(0.0);
+        for (&p, value) in scores.iter().zip(v.chunks_exact(row)) {
+            for (out, &value) in out.iter_mut().zip(&value[start..start + width]) {
+                *out += p * value;
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn softmax(x: &mut [f32]) {
+    let most = x.iter().fold(f32::NEG_INFINITY, |most, &v| if v > most { v } else { most });
+    let mut sum = 0.0;
+    for v in x.iter_mut() {
+        *v = exp(*v - most);
+    }
+    for v in x.iter() {
+        sum += v;
+    }
+    let scale = 1.0 / sum;
+    for v in x {
+        *v *= scale;
+    }
+}
+
+/// e^x for x ≤ 0, to about 2 units in the last place; written so that compilers use vectors.
+#[inline(always)]
+fn exp(x: f32) -> f32 {
+    // x = n·ln 2 + r with |r| ≤ ln 2 / 2; ln 2 in two parts, the first with few bits
+    const MAGIC: f32 = 12_582_912.0;
+    let x = if x < -87.0 { -87.0 } else { x };
+    let shifted = x * std::f32::consts::LOG2_E + MAGIC;
+    let n = shifted - MAGIC;
+    let r = (x - n * 0.693_359_4) - n * -2.121_944_4e-4;
+    let mut p = 1.0 / 5040.0;
+    for c in [1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0] {
+        p = p * r + c;
+    }
+    let power = (shifted.to_bits() << 23).wrapping_add(0x3f80_0000);
+    p * f32::from_bits(power)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exp_is_exp() {
+        for i in 0..87_000 {
+            let x = -(i as f32) / 1000.0;
+            let want = f64::from(x).exp();
+            assert!((f64::from(exp(x)) - want).abs() <= 4e-7 * want, "{x}");
+        }
+        assert!(exp(-1e30) < 1e-37 && exp(f32::NAN).is_nan());
+    }
+
+    #[test]
+    fn follows_the_definition_on_every_kernel() {
+        let (heads, width) = (3, 10);
+        let row = heads * width;
+        let queries = [1, 5, 2];
+        let lens = [7, 5, 33];
+        let numbers = |n: usize, by: f32| -> Vec<f32> {
+            (0..n * row).map(|i| (i as f32 * by).sin() * 2.0).collect()
+        };
+        let (q, k, v) = (numbers(8, 0.37), numbers(45, 0.71), numbers(45, 0.13));
+        let attention = Attention { queries: &queries, lens: &lens, heads, width };
+        let mut want = Vec::new();
+        let (mut from, mut start) = (0, 0);
+        for (&queries, &len) in queries.iter().zip(&lens) {
+            for i in from..from + queries {
+                for h in 0..heads {
+                    let part =
+                        |x: &[f32], j: usize, d: usize| f64::from(x[j * row + h * width + d]);
+                    let score = |j: usize| {
+                        let dot: f64 = (0..width).map(|d| part(&q, i, d) * part(&k, j, d)).sum();
+                        (dot / (width as f64).sqrt()).exp()
+                    };
+                    let weights: Vec<f64> = (start..start + len).map(score).collect();
+                    let sum: f64 = weights.iter().sum();
+                    for d in 0..width {
+                        let mixed = weights.iter().zip(start..).map(|(w, j)| w * part(&v, j, d));
+                        want.push(mixed.sum::<f64>() / sum);
+                    }
+                }
+            }
+            (from, start) = (from + queries, start + len);
+        }
+        for kernel in Kernel::available() {
+            let got = attention.forward(&q, &k, &v, kernel);
+            for (got, want) in got.iter().zip(&want) {
+                assert!((f64::from(*got) - want).abs() < 1e-5, "{kernel:?}: {got} {want}");
+            }
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! A transformer encoder with a masked-language-model head.
+
+use std::collections::HashMap;
+
+use cape::model::Embeddings;
+use cape::text::TokenId;
+use cape_kernels::Attention;
+
+use crate::layers::{Input, LayerNorm, Linear, Math, gather, gelu};
+use crate::weights::{Matrix, Weights};
+use crate::{Error, Result};
+
+/// The sizes of an encoder.
+pub(crate) struct Shape {
+    pub(crate) vocab: usize,
+    pub(crate) hidden: usize,
+    pub(crate) layers: usize,
+    pub(crate) heads: usize,
+    pub(crate) intermediate: usize,
+    pub(crate) positions: usize,
+    /// Where positions are counted from.
+    pub(crate) first_position: usize,
+    pub(crate) types: usize,
+    pub(crate) eps: f32,
+    pub(crate) tied: bool,
+}
+
+/// What a family of encoders calls its tensors.
+pub(crate) struct Names {
+    /// In front of the names of the encoder; some files lack it.
+    pub(crate) prefix: &'static str,
+    pub(crate) types: Option<&'static str>,
+    pub(crate) layer: &'static str,
+    pub(crate) query: &'static str,
+    pub(crate) key: &'static str,
+    pub(crate) value: &'static str,
+    pub(crate) attended: &'static str,
+    pub(crate) attended_norm: &'static str,
+    pub(crate) up: &'static str,
+    pub(crate) down: &'static str,
+    pub(crate) down_norm: &'static str,
+    pub(crate) transform: &'static str,
+    pub(crate) transform_norm: &'static str,
+    pub(crate) decoder: &'static str,
+    /// The decoder's bias: one of these.
+    pub(crate) bias: [&'static str; 2],
+}
+
+/// The network between the word embeddings and the decoder.
+pub(crate) struct Encoder {
+    heads: usize,
+    /// What each position adds to a word, the first token type included.
+    positions: Vec<f32>,
+    norm: LayerNorm,
+    layers: Vec<Layer>,
+    transform: Linear,
+    transform_norm: LayerNorm,
+    math: Math,
+}
+
+/// What a file holds beside the encoder: the tables with a row for each word.
+pub(crate) struct Tables {
+    pub(crate) words: Matrix,
+    pub(crate) decoder: Option<Matrix>,
+    pub(crate) bias: Vec<f32>,
+}
+
+struct Layer {
+    query: Linear,
+    key: Linear,
+    value: Linear,
+    attended: Linear,
+    attended_norm: LayerNorm,
+    up: Linear,
+    down: Linear,
+    down_norm: LayerNorm,
+}
+
+impl Shape {
+    pub(crate) fn check(&self) -> Result<()> {
+        let refuse = |why: String| Err(Error::Config(why));
+        if self.heads == 0 || self.hidden == 0 || !self.hidden.is_multiple_of(self.heads) {
+            return refuse("hidden_size must be a multiple of num_attention_heads".into());
+        }
+        let sizes = [
+            ("num_hidden_layers", self.layers, 1),
+            ("intermediate_size", self.intermediate, 1),
+            ("type_vocab_size", self.types, 1),
+            ("max_position_embeddings", self.positions, self.first_position.saturating_add(3)),
+        ];
+        if let Some((name, _, least)) = sizes.iter().find(|(_, size, least)| size < least) {
+            return refuse(format!("{name} must be at least {least}"));
+        }
+        // a sum of products of this many bytes fits 32 bits
+        if self.hidden.max(self.intermediate) > 65_536 {
+            return refuse("hidden_size and intermediate_size must be at most 65536".into());
+        }
+        Ok(())
+    }
+
+    /// The size in words.
+    pub(crate) fn describe(&self) -> String {
+        format!("{} layers, {} wide, {} heads", self.layers, self.hidden, self.heads)
+    }
+
+    /// How many tokens fit, special ones included.
+    pub(crate) fn longest(&self) -> usize {
+        self.positions - self.first_position
+    }
+}
+
+impl Encoder {
+    /// Reads the tensors of these names.
+    pub(crate) fn load(
+        file: &Weights<'_>,
+        shape: &Shape,
+        names: &Names,
+        math: Math,
+    ) -> Result<(Self, Tables)> {
+        let words = "embeddings.word_embeddings.weight";
+        let plain = file.has(words) && !file.has(&format!("{}{words}", names.prefix));
+        let prefix = if plain { "" } else { names.prefix };
+        let load = Loader { file, shape, names, prefix, math };
+        let hidden = shape.hidden;
+        let tables = Tables {
+            words: file.matrix(&load.name(words), [shape.vocab, hidden])?,
+            decoder: (!shape.tied)
+                .then(|| file.matrix(names.decoder, [shape.vocab, hidden]))
+                .transpose()?,
+            bias: load.bias()?,
+        };
+        let layers = (0..shape.layers).map(|i| load.layer(i)).collect::<Result<_>>()?;
+        let encoder = Self {
+            heads: shape.heads,
+            positions: load.positions()?,
+            norm: load.norm(&load.name("embeddings.LayerNorm"))?,
+            layers,
+            transform: load.linear(names.transform, hidden, hidden)?,
+            transform_norm: load.norm(names.transform_norm)?,
+            math,
+        };
+        Ok((encoder, tables))
+    }
+
+    /// The head's input to the decoder at one row of each sequence.
+    pub(crate) fn forward(
+        &self,
+        words: &Embeddings,
+        inputs: &[Vec<TokenId>],
+        rows: &[usize],
+    ) -> Vec<f32> {
+        let lens: Vec<usize> = inputs.iter().map(Vec::len).collect();
+        let (mut x, mut places) = self.embed(words, inputs);
+        let starts = lens.iter().scan(0, |at, len| Some(std::mem::replace(at, *at + len)));
+        let asked: Vec<usize> = starts.zip(rows).map(|(start, row)| start + row).collect();
+        let (last, before) = self.layers.split_last().expect("there is a layer at least");
+        for layer in before {
+            x = layer.forward(&x, places.as_deref(), &lens, None, self);
+            places = None;
+        }
+        // the last layer is needed at one row of each sequence only
+        let x = last.forward(&x, places.as_deref(), &lens, Some(&asked), self);
+        let mut x = self.transform.forward_then(&Input::new(&x), gelu);
+        self.transform_norm.forward(&mut x);
+        x
+    }
+
+    /// The embedded words, each pair of word and position once, and where each row of the sequences
+    /// is among them: what the first layer computes of a row is the same in all masked copies.
+    fn embed(&self, words: &Embeddings, inputs: &[Vec<TokenId>]) -> (Vec<f32>, Option<Vec<usize>>) {
+        let hidden = words.dim();
+        let (mut x, mut known) = (Vec::new(), HashMap::new());
+        let mut places = Vec::with_capacity(inputs.iter().map(Vec::len).sum());
+        for input in inputs {
+            for (position, &id) in input.iter().enumerate() {
+                let place = *known.entry((id, position)).or_insert_with(|| {
+                    let position = &self.positions[position * hidden..][..hidden];
+                    x.extend(words.row(id).iter().zip(position).map(|(w, p)| w + p));
+                    x.len() / hidden - 1
+                });
+                places.push(place);
+            }
+        }
+        self.norm.forward(&mut x);
+        let shared = known.len() < places.len();
+        (x, shared.then_some(places))
+    }
+}
+
+impl Layer {
+    /// All rows, or those `asked` for. `places` says which row of `x` each row of the sequences is;
+    /// without it they are the same.
+    fn forward(
+        &self,
+        x: &[f32],
+        places: Option<&[usize]>,
+        lens: &[usize],
+        asked: Option<&[usize]>,
+        encoder: &Encoder,
+    ) -> Vec<f32> {
+        let hidden = self.attended_norm.weight.len();
+        let spread = |x: Vec<f32>| match places {
+            Some(places) => gather(&x, hidden, places),
+            None => x,
+        };
+        let input = Input::new(x);
+        let (key, value) = (spread(self.key.forward(&input)), spread(self.value.forward(&input)));
+        let (mut y, query, queries) = match asked {
+            None => (spread(x.to_vec()), spread(self.query.forward(&input)), lens.to_vec()),
+            Some(asked) => {
+                let place = |&row: &usize| places.map_or(row, |places| places[row]);
+                let y = gather(x, hidden, &asked.iter().map(place).collect::<Vec<_>>());
+                let query = self.query.forward(&Input::new(&y));
+                (y, query, vec![1; lens.len()])
+            }
+        };
+        let heads = encoder.heads;
+        let attention = Attention { queries: &queries, lens, heads, width: hidden / heads };
+        let attended = attention.forward(&query, &key, &value, encoder.math.kernel);
+        self.attended.add_to(&Input::new(&attended), &mut y);
+        self.attended_norm.forward(&mut y);
+        let up = self.up.forward_then(&Input::new(&y), gelu);
+        self.down.add_to(&Input::new(&up), &mut y);
+        self.down_norm.forward(&mut y);
+        y
+    }
+}
+
+/// Finds tensors under the names of a family.
+struct Loader<'a> {
+    file: &'a Weights<'a>,
+    shape: &'a Shape,
+    names: &'a Names,
+    prefix: &'a str,
+    math: Math,
+}
+
+impl Loader<'_> {
+    /// The name of a tensor of the encoder.
+    fn name(&self, name: &str) -> String {
+        format!("{}{name}", self.prefix)
+    }
+
+    fn linear(&self, name: &str, outputs: usize, inputs: usize) -> Result<Linear> {
+        let weights = self.file.matrix(&format!("{name}.weight"), [outputs, inputs])?;
+        let bias = self.file.get(&format!("{name}.bias"), &[outputs])?;
+        Ok(Linear::new(weights, bias, inputs, self.math))
+    }
+
+    /// A layer normalisation by its present names or by TensorFlow's.
+    fn norm(&self, name: &str) -> Result<LayerNorm> {
+        let either = |new: &str, old: &str| {
+            let old = format!("{name}.{old}");
+            let new = format!("{name}.{new}");
+            let is_old = !self.file.has(&new) && self.file.has(&old);
+            self.file.get(if is_old { &old } else { &new }, &[self.shape.hidden])
+        };
+        Ok(LayerNorm {
+            weight: either("weight", "gamma")?,
+            bias: either("bias", "beta")?,
+            eps: self.shape.eps,
+        })
+    }
+
+    /// The embeddings of the positions in use, the first token type added.
+    fn positions(&self) -> Result<Vec<f32>> {
+        let Shape { hidden, positions, first_position, types, .. } = *self.shape;
+        let name = self.name("embeddings.position_embeddings.weight");
+        let mut table =
+            self.file.get(&name, &[positions, hidden])?.split_off(first_position * hidden);
+        if let Some(name) = self.names.types {
+            let types = self.file.get(&self.name(name), &[types, hidden])?;
+            for row in table.chunks_exact_mut(hidden) {
+                for (p, t) in row.iter_mut().zip(&types) {
+                    *p += t;
+                }
+            }
+        }
+        Ok(table)
+    }
+
+    fn layer(&self, i: usize) -> Result<Layer> {
+        let (hidden, wide) = (self.shape.hidden, self.shape.intermediate);
+        let name = |part: &str| self.name(&format!("{}.{i}.{part}", self.names.layer));
+        let linear = |part, outputs, inputs| self.linear(&name(part), outputs, inputs);
+        let norm = |part| self.norm(&name(part));
+        Ok(Layer {
+            query: linear(self.names.query, hidden, hidden)?,
+            key: linear(self.names.key, hidden, hidden)?,
+            value: linear(self.names.value, hidden, hidden)?,
+            attended: linear(self.names.attended, hidden, hidden)?,
+            attended_norm: norm(self.names.attended_norm)?,
+            up: linear(self.names.up, wide, hidden)?,
+            down: linear(self.names.down, hidden, wide)?,
+            down_norm: norm(self.names.down_norm)?,
+        })
+    }
+
+    fn bias(&self) -> Result<Vec<f32>> {
+        let [first, second] = self.names.bias;
+        let only_second = !self.file.has(first) && self.file.has(second);
+        self.file.get(if only_second { second } else { first }, &[self.shape.vocab])
+    }
+}

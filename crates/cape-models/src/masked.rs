@@ -1,0 +1,137 @@
+//! A masked language model: an encoder that is shown a mask in place of the token that is asked for.
+
+use std::sync::Arc;
+
+use cape::model::{Embeddings, LanguageModel, View};
+use cape::text::{Piece, TokenId};
+use cape::utility::Calibration;
+use cape::vocab::{Candidates, Vocab};
+
+use crate::bert::{Family, Special};
+use crate::encoder::{Encoder, Tables};
+use crate::layers::Math;
+use crate::weights::Weights;
+use crate::words::Words;
+use crate::{Error, Options, Result};
+
+/// An encoder whose vocabulary is not known yet.
+pub(crate) struct Network {
+    family: Family,
+    encoder: Encoder,
+    tables: Tables,
+    math: Math,
+}
+
+/// The model.
+pub(crate) struct Masked {
+    words: Words,
+    encoder: Encoder,
+    calibration: Calibration,
+    window: usize,
+    begin: TokenId,
+    end: TokenId,
+    mask: TokenId,
+}
+
+impl Network {
+    /// From `config.json` of a model of this type, and its weights.
+    pub(crate) fn load(
+        model_type: &str,
+        config: &[u8],
+        file: &Weights<'_>,
+        options: Options,
+    ) -> Result<Self> {
+        let family = Family::parse(model_type, config)?;
+        let math = options.math(file.has_integers());
+        let (encoder, tables) = Encoder::load(file, &family.shape, family.names, math)?;
+        Ok(Self { family, encoder, tables, math })
+    }
+
+    /// The size in words.
+    pub(crate) fn describe(&self) -> String {
+        self.family.shape.describe()
+    }
+
+    /// The model with its vocabulary. `window` is how many tokens of a prompt to look at, at most.
+    pub(crate) fn with(
+        self,
+        vocab: Arc<Vocab>,
+        calibration: Calibration,
+        window: Option<usize>,
+    ) -> Result<Masked> {
+        let Self { family: Family { shape, special, .. }, encoder, tables, math } = self;
+        if vocab.len() != shape.vocab {
+            return Err(Error::Vocabulary { tokenizer: vocab.len(), model: shape.vocab });
+        }
+        let id = |token| vocab.id(token).ok_or(Error::SpecialToken(token));
+        let Special { begin, end, mask } = special;
+        let (begin, end, mask) = (id(begin)?, id(end)?, id(mask)?);
+        let most = shape.longest() - 2;
+        let Tables { words, decoder, bias } = tables;
+        Ok(Masked {
+            words: Words::new(vocab, words, decoder, bias, shape.hidden, math),
+            encoder,
+            calibration,
+            window: window.unwrap_or(most).clamp(1, most),
+            begin,
+            end,
+            mask,
+        })
+    }
+}
+
+impl LanguageModel for Masked {
+    fn vocab(&self) -> &Vocab {
+        self.words.vocab()
+    }
+
+    fn embeddings(&self) -> &Embeddings {
+        self.words.embeddings()
+    }
+
+    fn calibration(&self) -> Calibration {
+        self.calibration
+    }
+
+    fn mask(&self) -> TokenId {
+        self.mask
+    }
+
+    fn window(&self) -> usize {
+        self.window
+    }
+
+    fn input(&self, ids: &[TokenId], position: usize) -> (Vec<TokenId>, usize) {
+        let mut input = Vec::with_capacity(ids.len() + 2);
+        input.push(self.begin);
+        input.extend_from_slice(ids);
+        input.push(self.end);
+        input[position + 1] = self.mask;
+        (input, position + 1)
+    }
+
+    fn logits(
+        &self,
+        views: &mut [View<'_>],
+        candidates: Candidates,
+    ) -> cape::Result<Vec<Vec<f32>>> {
+        let (mut inputs, mut rows, mut kinds) = (Vec::new(), Vec::new(), Vec::new());
+        for view in views {
+            for &(position, piece) in view.positions {
+                let (input, row) = self.input(view.ids, position);
+                inputs.push(input);
+                rows.push(row);
+                kinds.push(piece);
+            }
+        }
+        if inputs.is_empty() {
+            return Ok(Vec::new());
+        }
+        let x = self.encoder.forward(self.words.embeddings(), &inputs, &rows);
+        Ok(self.words.logits(&x, &kinds, candidates))
+    }
+
+    fn distances(&self, t: TokenId, piece: Piece, candidates: Candidates) -> Vec<f32> {
+        self.words.distances(t, piece, candidates)
+    }
+}

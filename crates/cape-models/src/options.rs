@@ -1,0 +1,50 @@
+//! How a model computes.
+
+use cape_kernels::{Bits, Kernel};
+
+use crate::layers::Math;
+
+/// In which numbers a model computes its logits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Arithmetic {
+    /// `Int16` for a model stored as integers on a machine that is fast at them, else `F32`.
+    #[default]
+    Auto,
+    /// Floats of 32 bits.
+    F32,
+    /// Weights of 8 bits and activations of 16. For a model stored as integers about as exact as
+    /// floats; others have their weights rounded.
+    Int16,
+    /// Weights and activations of 8 bits: the fastest, and the least exact.
+    Int8,
+}
+
+/// How a model computes: it changes logits in their last digits, or more, and never a guarantee.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// The numbers.
+    pub arithmetic: Arithmetic,
+    /// The instructions.
+    pub kernel: Kernel,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { arithmetic: Arithmetic::Auto, kernel: Kernel::best() }
+    }
+}
+
+impl Options {
+    /// What is meant for a model stored as integers or not.
+    pub(crate) fn math(self, stored_as_integers: bool) -> Math {
+        let integers = match self.arithmetic {
+            Arithmetic::Auto => {
+                (stored_as_integers && self.kernel.is_fast()).then_some(Bits::Sixteen)
+            }
+            Arithmetic::F32 => None,
+            Arithmetic::Int16 => Some(Bits::Sixteen),
+            Arithmetic::Int8 => Some(Bits::Eight),
+        };
+        Math { integers, kernel: self.kernel }
+    }
+}

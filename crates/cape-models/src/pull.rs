@@ -1,0 +1,197 @@
+//! Fetching a model from the hub into its cache: the one place that uses the network, and only when
+//! it is called.
+//!
+//! `hf-hub` knows the hub's addresses, its listing and the layout of its cache. The files themselves
+//! are fetched by `transfer.rs`: `hf-hub` checks no sum, names files by what the server says, and
+//! sends the token on to the host that the hub redirects to.
+
+use std::fmt;
+use std::path::Path;
+
+use hf_hub::api::RepoInfo;
+use hf_hub::api::sync::{Api, ApiBuilder, ApiError};
+use hf_hub::{Cache, Repo, RepoType};
+
+use crate::files::{CAPE_JSON, CONFIG, INDEX, TOKENIZER, WEIGHTS};
+use crate::hub::{self, Hub, HubError, Name, Pulled};
+use crate::shards::Index;
+use crate::transfer::Transfer;
+use crate::{Error, Result};
+
+/// What to tell whoever waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress<'a> {
+    /// A file begins; `have` of its bytes are here already.
+    Start {
+        /// Its name.
+        file: &'a str,
+        /// Its size.
+        size: u64,
+        /// How much of it is here.
+        have: u64,
+    },
+    /// So many bytes arrived.
+    Bytes(u64),
+    /// The file is here, and its checksum is right.
+    Done,
+}
+
+/// Where and as whom to fetch.
+#[derive(Clone, Default)]
+pub struct Remote {
+    endpoint: Option<String>,
+    token: Option<String>,
+    offline: bool,
+}
+
+impl Remote {
+    /// What the environment says: `HF_ENDPOINT`, `HF_TOKEN` (or the token that the hub's login left
+    /// in `HF_TOKEN_PATH` or `HF_HOME/token`), and `HF_HUB_OFFLINE`.
+    #[must_use]
+    pub fn from_env() -> Self {
+        let text = |variable| hub::set(variable).and_then(|value| value.into_string().ok());
+        let file = || {
+            let path = hub::set("HF_TOKEN_PATH").map(Into::into);
+            std::fs::read_to_string(path.or_else(|| Some(hub::home()?.join("token")))?).ok()
+        };
+        let offline = text("HF_HUB_OFFLINE").map(|value| value.to_ascii_lowercase());
+        Self::new(text("HF_ENDPOINT"), text("HF_TOKEN").or_else(file))
+            .offline(matches!(offline.as_deref(), Some("1" | "on" | "yes" | "true")))
+    }
+
+    /// A hub at this address, or the public one; asked with a token, or without.
+    #[must_use]
+    pub fn new(endpoint: Option<String>, token: Option<String>) -> Self {
+        let token = token.map(|token| token.trim().to_owned()).filter(|token| !token.is_empty());
+        Self { endpoint, token, offline: false }
+    }
+
+    /// Whether to leave the network alone.
+    #[must_use]
+    pub fn offline(self, offline: bool) -> Self {
+        Self { offline, ..self }
+    }
+}
+
+impl fmt::Debug for Remote {
+    /// Without the token, and without an address that may hold a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Remote").field("offline", &self.offline).finish_non_exhaustive()
+    }
+}
+
+/// Fetches what a model needs and is not in the cache yet, at one commit. What is there already is
+/// checked, not fetched again; what was cut off is continued.
+pub fn pull(
+    hub: &Hub,
+    remote: &Remote,
+    name: &Name,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<Pulled> {
+    if remote.offline {
+        let dir = hub.find(name).ok_or_else(|| HubError::Offline(name.to_string()))?;
+        return Ok(pulled(name, &dir));
+    }
+    let api = api(hub, remote)?;
+    let repo = |revision: &str| {
+        Repo::with_revision(name.repo().to_owned(), RepoType::Model, revision.to_owned())
+    };
+    let info = api.repo(repo(name.revision())).info().map_err(|error| refusal(name, error))?;
+    if !hub::commit(&info.sha) {
+        return Err(HubError::Answer { what: name.to_string(), lacks: "a commit" }.into());
+    }
+    let at_commit = api.repo(repo(&info.sha));
+    let cache = Cache::new(hub.path().into()).repo(repo(name.revision()));
+    let dir = cache.pointer_path(&info.sha);
+    let transfer = Transfer::new(remote.token.as_deref(), cache.blob_path(""), dir.clone());
+    for file in wanted(name, &info)? {
+        let path = transfer.fetch(&at_commit.url(&file), &file, progress)?;
+        if file == INDEX {
+            let (opened, _) = crate::files::open(&path, crate::files::LARGEST_JSON)?;
+            let index = std::io::read_to_string(opened)
+                .map_err(|source| Error::Io { path: path.clone(), source })?;
+            for shard in Index::parse(index.as_bytes())?.files() {
+                expect(name, &info, shard)?;
+                transfer.fetch(&at_commit.url(shard), shard, progress)?;
+            }
+        }
+    }
+    // last, so that the name stands for all of the files
+    if name.revision() != info.sha {
+        cache.create_ref(&info.sha).map_err(|source| Error::Io { path: dir.clone(), source })?;
+    }
+    Ok(pulled(name, &dir))
+}
+
+fn pulled(name: &Name, dir: &Path) -> Pulled {
+    let calibrated = dir.join(CAPE_JSON).is_file();
+    Pulled { name: name.to_string(), dir: dir.into(), calibrated }
+}
+
+fn api(hub: &Hub, remote: &Remote) -> Result<Api> {
+    let mut api = ApiBuilder::from_cache(Cache::new(hub.path().into()))
+        .with_progress(false)
+        .with_token(remote.token.clone());
+    if let Some(endpoint) = &remote.endpoint {
+        // also because `hf-hub` would panic on an address that is none
+        let uri: ureq::http::Uri = endpoint.parse().map_err(|_| HubError::Endpoint)?;
+        if !matches!(uri.scheme_str(), Some("http" | "https")) || uri.query().is_some() {
+            return Err(HubError::Endpoint.into());
+        }
+        api = api.with_endpoint(endpoint.trim_end_matches('/').to_owned());
+    }
+    api.build().map_err(|source| connection("the model's list of files", source).into())
+}
+
+/// The files to fetch: the weights last, for a refusal to come early.
+fn wanted(name: &Name, info: &RepoInfo) -> Result<Vec<String>> {
+    if let Some(file) = name.file() {
+        expect(name, info, file)?;
+        return Ok(vec![file.to_owned()]);
+    }
+    let has = |file: &str| info.siblings.iter().any(|sibling| sibling.rfilename == file);
+    let tokenizer: &[&str] = match () {
+        () if has(TOKENIZER) => &[TOKENIZER],
+        () if has("vocab.txt") => &["vocab.txt"],
+        () if has("vocab.json") && has("merges.txt") => &["vocab.json", "merges.txt"],
+        () => &[TOKENIZER],
+    };
+    let weights = if !has(WEIGHTS) && has(INDEX) { INDEX } else { WEIGHTS };
+    let pickle = |file: &str| file.starts_with("pytorch_model") && file.contains(".bin");
+    if !has(weights) && info.siblings.iter().any(|sibling| pickle(&sibling.rfilename)) {
+        return Err(HubError::Pickle(name.to_string()).into());
+    }
+    let files: Vec<&str> = [&[CONFIG], tokenizer, &[weights]].concat();
+    files.iter().try_for_each(|file| expect(name, info, file))?;
+    // how the vocabulary is to be read, where the tokenizer does not say it itself
+    let more = ["tokenizer_config.json"].into_iter().filter(|file| !has(TOKENIZER) && has(file));
+    Ok(more.chain(files).map(str::to_owned).collect())
+}
+
+fn expect(name: &Name, info: &RepoInfo, file: &str) -> Result<()> {
+    if info.siblings.iter().any(|sibling| sibling.rfilename == file) {
+        return Ok(());
+    }
+    Err(HubError::NoFile { name: name.to_string(), file: file.to_owned() }.into())
+}
+
+fn refusal(name: &Name, error: ApiError) -> HubError {
+    let what = name.to_string();
+    match error {
+        ApiError::RequestError(error) => match *error {
+            // the hub answers 401 for what does not exist, lest it give away what does
+            ureq::Error::StatusCode(401 | 404) => HubError::NoModel(what),
+            ureq::Error::StatusCode(403) => HubError::Denied(what),
+            ureq::Error::StatusCode(status) => HubError::Status { what, status },
+            error => connection(&what, error),
+        },
+        error => connection(&what, error),
+    }
+}
+
+pub(crate) fn connection(
+    what: &str,
+    source: impl std::error::Error + Send + Sync + 'static,
+) -> HubError {
+    HubError::Connection { what: what.to_owned(), source: source.into() }
+}
