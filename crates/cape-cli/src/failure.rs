@@ -81,7 +81,7 @@ impl From<cape::Error> for Failure {
                 false,
             ),
             E::Entropy(_) => ("nothing was released; try again when the system has entropy", false),
-            E::Tokenizer(_) => ("a BERT-style tokenizer.json (WordPiece) is needed", false),
+            E::Tokenizer(_) => ("a tokenizer of WordPiece or byte-level BPE is needed", false),
             _ => ("nothing was released", false),
         };
         Self { code: if usage { 2 } else { 1 }, ..Self::of(&error, Some(hint)) }
