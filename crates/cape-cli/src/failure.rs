@@ -81,7 +81,7 @@ impl From<cape::Error> for Failure {
                 false,
             ),
             E::Entropy(_) => ("nothing was released; try again when the system has entropy", false),
-            E::Tokenizer(_) => ("a BERT-style tokenizer.json (WordPiece) is needed", false),
+            E::Tokenizer(_) => ("a tokenizer of WordPiece or byte-level BPE is needed", false),
             _ => ("nothing was released", false),
         };
         Self { code: if usage { 2 } else { 1 }, ..Self::of(&error, Some(hint)) }
@@ -108,16 +108,20 @@ impl From<cape_models::Error> for Failure {
             E::Io { .. } => {
                 "a model folder needs config.json, tokenizer.json and model.safetensors"
             }
-            E::Gguf(_) => "pull the model's safetensors: the name without the file",
+            E::Gguf(_) => {
+                "a Llama-shaped model is needed, with a byte-level BPE tokenizer in the file"
+            }
             E::Index(_) | E::Shard { .. } => "the shards may be damaged: fetch or copy them again",
             E::TooLarge { .. } => "it is not a file of a model that a device could run",
             E::Json { file: "cape.json", .. } => "it holds lo, hi and, if you like, window",
             E::Json { .. } => "the file may be damaged: fetch or copy it again",
-            E::Config(_) => "only BERT-shaped masked models are supported",
+            E::Config(_) => {
+                "BERT-shaped masked models are supported, and causal ones like GPT-2, Llama and Qwen2"
+            }
             E::Weights(_) => "the file may be cut short: fetch or copy it again",
             E::NotFinite(_) => "the file is damaged: fetch or copy it again",
             E::Missing(_) | E::Shape { .. } | E::Dtype { .. } => {
-                "the weights are not those of a BERT masked model with this config.json"
+                "the weights are not those of a model with this config.json"
             }
             E::Vocabulary { .. } | E::SpecialToken(_) => {
                 "take tokenizer.json and config.json from the same model"

@@ -72,8 +72,9 @@ impl Ready {
 fn load(name_or_dir: &str, options: Options) -> Done<Device> {
     let device = cape_models::load_with(name_or_dir, options)?;
     if !device.calibrated {
+        let (lo, hi) = (device.model.calibration().lo(), device.model.calibration().hi());
         note(&format!(
-            "warning: this model has no cape.json; its logits are taken to lie between -20 and 20\n\
+            "warning: this model has no cape.json; its logits are taken to lie between {lo} and {hi}\n\
              hint: `cape calibrate --model {name_or_dir} FILE` finds their range on public text\n"
         ));
     }

@@ -195,7 +195,7 @@ fn a_folder_comes_before_a_name() {
 }
 
 #[test]
-fn a_gguf_is_fetched_but_not_run() {
+fn a_gguf_is_fetched_and_refused_where_it_is_broken() {
     let home = Home::new();
     home.mirror.edit(|site| drop(site.files.insert("q4.gguf".into(), b"GGUF".to_vec())));
     let name = format!("{REPO}:q4.gguf");

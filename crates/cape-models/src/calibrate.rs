@@ -50,5 +50,7 @@ pub fn calibrate(device: &Device, texts: &[&str], done: &(dyn Fn() + Sync)) -> R
 /// Writes a calibration beside the model, in `cape.json`; what else stands there is kept.
 pub fn save_calibration(dir: &Path, calibration: Calibration) -> Result<PathBuf> {
     let window = Files::read(dir)?.window();
+    // a file's calibration stands beside it
+    let dir = if dir.is_file() { dir.parent().unwrap_or(dir) } else { dir };
     write_cape_json(dir, &CapeJson { lo: calibration.lo(), hi: calibration.hi(), window })
 }

@@ -161,8 +161,7 @@ impl Encoder {
         }
         // the last layer is needed at one row of each sequence only
         last.forward(&mut x, places.as_deref(), &lens, Some(&asked), self, &mut room);
-        let mut y = Vec::new();
-        self.transform.forward_then(&Input::new(&x), &mut y, gelu);
+        let mut y = self.transform.forward_then(&Input::new(&x), gelu);
         self.transform_norm.forward(&mut y);
         y
     }
@@ -219,10 +218,10 @@ impl Layer {
         };
         let Room { query, key, value, attended, up } = room;
         let input = Input::new(x);
-        self.key.forward(&input, key);
-        self.value.forward(&input, value);
+        self.key.forward_into(&input, key, |_| {});
+        self.value.forward_into(&input, value, |_| {});
         if asked.is_none() {
-            self.query.forward(&input, query);
+            self.query.forward_into(&input, query, |_| {});
             spread(query);
         }
         drop(input);
@@ -232,7 +231,7 @@ impl Layer {
         let queries = if let Some(asked) = asked {
             let place = |&row: &usize| places.map_or(row, |places| places[row]);
             *x = gather(x, hidden, &asked.iter().map(place).collect::<Vec<_>>());
-            self.query.forward(&Input::new(x), query);
+            self.query.forward_into(&Input::new(x), query, |_| {});
             ones = vec![1; lens.len()];
             &ones
         } else {
@@ -244,7 +243,7 @@ impl Layer {
         attention.forward(query, key, value, encoder.math.kernel, attended);
         self.attended.add_to(&Input::new(attended), x);
         self.attended_norm.forward(x);
-        self.up.forward_then(&Input::new(x), up, gelu);
+        self.up.forward_into(&Input::new(x), up, gelu);
         self.down.add_to(&Input::new(up), x);
         self.down_norm.forward(x);
     }

@@ -10,8 +10,8 @@ pub enum Error {
     /// There is no such model here, but its name could be one of the hub's.
     #[error("there is no model named `{0}`, nor a folder of that name, and it has not been pulled")]
     NotPulled(String),
-    /// The model is one GGUF file.
-    #[error("`{0}` is a GGUF file, which this version cannot run")]
+    /// A GGUF file is broken, or of a kind that is not supported.
+    #[error("the GGUF file cannot be used: {0}")]
     Gguf(String),
     /// A model could not be fetched.
     #[error(transparent)]

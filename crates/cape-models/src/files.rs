@@ -9,12 +9,13 @@ use std::sync::Arc;
 use cape::utility::Calibration;
 use serde::{Deserialize, Serialize};
 
+use crate::architecture::Architecture;
+use crate::gguf::{Gguf, MAGIC};
 use crate::hub::{Hub, Name};
-use crate::masked::Network;
 use crate::shards::Index;
 use crate::tokens::TokenizerFiles;
 use crate::weights::Weights;
-use crate::{Device, Error, Options, Result};
+use crate::{Device, Error, Options, Result, gguf_model};
 
 /// The name of the embedded default model.
 pub const DEFAULT: &str = "default";
@@ -66,8 +67,8 @@ impl Files {
         })
     }
 
-    /// An embedded model by name, a folder, or a model of the hub's cache by its name there. Nothing
-    /// is fetched.
+    /// An embedded model by name, a folder or a GGUF file, or a model of the hub's cache by its name
+    /// there. Nothing is fetched.
     pub fn find(name_or_dir: &str) -> Result<Self> {
         match Self::named(name_or_dir) {
             Some(files) => Ok(files),
@@ -75,8 +76,11 @@ impl Files {
         }
     }
 
-    /// The files of a folder.
+    /// The files of a folder; or one GGUF file, by its own name or as the only one of its folder.
     pub fn read(dir: &Path) -> Result<Self> {
+        if let Some(path) = gguf_of(dir)? {
+            return Self::read_gguf(&path);
+        }
         let json = |name: &str| read(&dir.join(name), LARGEST_JSON).map(Cow::Owned);
         let config = json(CONFIG)?;
         let tokenizer = TokenizerFiles::read(dir)?;
@@ -87,6 +91,18 @@ impl Files {
         };
         let cape = dir.join(CAPE_JSON).exists().then(|| json(CAPE_JSON)).transpose()?;
         Ok(Self { config, tokenizer, weights: weights.into(), cape })
+    }
+
+    /// One file that is a model with its tokenizer.
+    fn read_gguf(path: &Path) -> Result<Self> {
+        let cape = path.with_file_name(CAPE_JSON);
+        Ok(Self {
+            config: Cow::default(),
+            // it is in the weights
+            tokenizer: TokenizerFiles::Whole(Cow::default()),
+            weights: read(path, LARGEST_WEIGHTS)?.into(),
+            cape: cape.exists().then(|| read(&cape, LARGEST_JSON).map(Cow::Owned)).transpose()?,
+        })
     }
 
     /// Builds the model.
@@ -120,17 +136,21 @@ impl Files {
         window: Option<usize>,
         options: Options,
     ) -> Result<Device> {
-        let network = || {
-            let file = Weights::new(&self.weights)?;
-            Network::load(&self.model_type()?, &self.config, &file, options)
+        let (tokenizer, network) = if self.weights.starts_with(MAGIC) {
+            let file = Gguf::new(&self.weights)?;
+            rayon::join(|| gguf_model::tokenizer(&file), || Architecture::of_gguf(&file, options))
+        } else {
+            let network = || {
+                let file = Weights::new(&self.weights)?;
+                Architecture::new(&self.model_type()?, &self.config, &file, options)
+            };
+            rayon::join(|| self.tokenizer.load(), network)
         };
-        let (tokenizer, network) = rayon::join(|| self.tokenizer.load(), network);
         let (tokenizer, network) = (tokenizer?, network?);
         let shape = network.describe();
-        let vocab = Arc::clone(tokenizer.vocab());
-        let model = network.with(vocab, calibration.unwrap_or(Calibration::DEFAULT), window)?;
+        let model = network.with(Arc::clone(tokenizer.vocab()), calibration, window)?;
         Ok(Device {
-            model: Arc::new(model),
+            model,
             tokenizer: Arc::new(tokenizer),
             shape,
             calibrated: calibration.is_some(),
@@ -172,6 +192,30 @@ impl Files {
     }
 }
 
+/// Whether a path names a GGUF file.
+fn is_gguf(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == "gguf") && path.is_file()
+}
+
+/// The GGUF file that is meant: the one named, or the only one of a folder that has no `config.json`.
+fn gguf_of(path: &Path) -> Result<Option<PathBuf>> {
+    if is_gguf(path) {
+        return Ok(Some(path.into()));
+    }
+    if !path.is_dir() || path.join(CONFIG).exists() {
+        return Ok(None);
+    }
+    let io = |source| Error::Io { path: path.into(), source };
+    let mut found = None;
+    for entry in path.read_dir().map_err(io)? {
+        let path = entry.map_err(io)?.path();
+        if is_gguf(&path) && found.replace(path).is_some() {
+            return Err(Error::Gguf("the folder has several: name one of them".into()));
+        }
+    }
+    Ok(found)
+}
+
 /// Writes `cape.json` into a model's folder.
 pub(crate) fn write_cape_json(dir: &Path, cape: &CapeJson) -> Result<PathBuf> {
     let path = dir.join(CAPE_JSON);
@@ -183,15 +227,14 @@ pub(crate) fn write_cape_json(dir: &Path, cape: &CapeJson) -> Result<PathBuf> {
 }
 
 /// The folder that a model's files lie in, which is where its `cape.json` belongs: the folder of this
-/// name, or the snapshot in the hub's cache. Nothing is fetched.
+/// name, or the snapshot in the hub's cache; or the GGUF file that is named. Nothing is fetched.
 pub fn folder(name_or_dir: &str) -> Result<PathBuf> {
-    if Path::new(name_or_dir).is_dir() {
+    if Path::new(name_or_dir).is_dir() || is_gguf(Path::new(name_or_dir)) {
         return Ok(name_or_dir.into());
     }
     let name = Name::parse(name_or_dir).ok_or_else(|| Error::Unknown(name_or_dir.to_owned()))?;
     match Hub::from_env().and_then(|hub| hub.find(&name)) {
-        Some(_) if name.file().is_some() => Err(Error::Gguf(name_or_dir.to_owned())),
-        Some(dir) => Ok(dir),
+        Some(dir) => Ok(name.file().map_or(dir.clone(), |file| dir.join(file))),
         None => Err(Error::NotPulled(name_or_dir.to_owned())),
     }
 }

@@ -63,7 +63,7 @@ impl Linear {
 
     /// Puts the result into `y`, with `then` done to each number of it. What was in `y` does not
     /// matter: to use it again saves the making of large zeros.
-    pub(crate) fn forward_then(
+    pub(crate) fn forward_into(
         &self,
         input: &Input<'_>,
         y: &mut Vec<f32>,
@@ -82,9 +82,20 @@ impl Linear {
         }
     }
 
-    /// Puts the result into `y`.
-    pub(crate) fn forward(&self, input: &Input<'_>, y: &mut Vec<f32>) {
-        self.forward_then(input, y, |_| {});
+    /// The result, with `then` done to each number of it.
+    pub(crate) fn forward_then(
+        &self,
+        input: &Input<'_>,
+        then: impl Fn(&mut [f32]) + Sync + Send,
+    ) -> Vec<f32> {
+        let mut y = Vec::new();
+        self.forward_into(input, &mut y, then);
+        y
+    }
+
+    /// The result.
+    pub(crate) fn forward(&self, input: &Input<'_>) -> Vec<f32> {
+        self.forward_then(input, |_| {})
     }
 
     /// `y += x·Wᵀ + b`.

@@ -1,6 +1,6 @@
-//! Device models for Cape: a BERT-shaped masked model from a folder in the Hugging Face layout
-//! (`config.json`, `tokenizer.json`, `model.safetensors` or its shards), from the hub's cache, and the
-//! embedded default.
+//! Device models for Cape: masked models (BERT, DistilBERT, RoBERTa) and causal ones (GPT-2, Llama,
+//! Qwen2) from a folder in the Hugging Face layout (`config.json`, `tokenizer.json`,
+//! `model.safetensors` or its shards), from a GGUF file, from the hub's cache, and the embedded default.
 //!
 //! Loading never touches the network. Fetching does, on request: `pull`, with the feature `hub`.
 //!
@@ -26,18 +26,27 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod architecture;
 mod bert;
 mod calibrate;
+mod causal;
 mod encoder;
 mod error;
 mod files;
+mod gguf;
+mod gguf_model;
+mod gpt2;
 pub mod hub;
 mod layers;
+mod llama;
+mod llama_config;
 mod masked;
 mod options;
 mod pack;
 #[cfg(feature = "hub")]
 pub mod pull;
+mod quant;
+mod rope;
 mod shards;
 mod tokens;
 #[cfg(feature = "hub")]

@@ -75,7 +75,8 @@ fn list() -> Done {
   logits calibrated from {} to {}
 
 {pulled}`cape models pull NAME` fetches a model from the Hugging Face hub. A folder with
-config.json, tokenizer.json and model.safetensors can be given to --model as well.",
+config.json, tokenizer.json and model.safetensors can be given to --model as well, or a
+GGUF file.",
         device.shape,
         vocab.len(),
         count(Piece::Start),
