@@ -14,7 +14,7 @@ use cape_models::{Arithmetic, Device, Files, Options};
 use common::logits;
 use serde::Deserialize;
 
-const MODELS: [&str; 3] = ["gpt2-tiny", "llama-tiny", "qwen2-tiny"];
+const MODELS: [&str; 4] = ["gpt2-tiny", "gpt2-tiny-slow", "llama-tiny", "qwen2-tiny"];
 
 #[derive(Deserialize)]
 struct Golden {
