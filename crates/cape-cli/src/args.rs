@@ -103,6 +103,8 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Find a model's logit range on public text and store it beside the model
     Calibrate(CalibrateArgs),
+    /// Measure how fast prompts are perturbed on this machine, and where the time goes
+    Bench(BenchArgs),
     /// List the models that are there, fetch one from the hub, or store one compactly
     Models(ModelsArgs),
     /// Print completions for a shell
@@ -311,6 +313,46 @@ pub(crate) struct CalibrateArgs {
 
     /// Public text, one passage a line
     pub(crate) file: PathBuf,
+}
+
+/// Everything comes from flags: the command line says what was measured.
+#[derive(Args)]
+pub(crate) struct BenchArgs {
+    /// A model to measure, as for `cape perturb`; may be given several times
+    #[arg(short, long, value_name = "NAME|DIR", default_value = cape_models::DEFAULT)]
+    pub(crate) model: Vec<String>,
+
+    /// Lengths of the prompts, in tokens
+    #[arg(
+        short, long, value_name = "N,…", value_delimiter = ',', default_value = "8,24,64",
+        value_parser = clap::value_parser!(u16).range(1..)
+    )]
+    pub(crate) lengths: Vec<u16>,
+
+    /// What the device model may see around a token: both, without this
+    #[arg(long, value_enum)]
+    pub(crate) context: Option<ContextArg>,
+
+    /// In which numbers the device model computes
+    #[arg(long, value_enum, default_value = "auto")]
+    pub(crate) arithmetic: ArithmeticArg,
+
+    /// Which instructions compute the model's integers: amx, vnni, avx2 or portable [default: the
+    /// fastest that this machine has]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) kernel: Option<String>,
+
+    /// How long to measure for each row of the table
+    #[arg(long, value_name = "S", default_value_t = 1.0, allow_negative_numbers = true)]
+    pub(crate) seconds: f64,
+
+    /// English text to cut the prompts from, in place of the text that is built in
+    #[arg(long, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]

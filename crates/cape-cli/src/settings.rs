@@ -82,23 +82,34 @@ fn load(name_or_dir: &str, options: Options) -> Done<Device> {
 }
 
 fn options(args: &MechanismArgs, file: &File) -> Done<Options> {
-    let arithmetic = match args.arithmetic.or(file.arithmetic) {
-        Some(ArithmeticArg::Auto) | None => Arithmetic::Auto,
-        Some(ArithmeticArg::F32) => Arithmetic::F32,
-        Some(ArithmeticArg::Int16) => Arithmetic::Int16,
-        Some(ArithmeticArg::Int8) => Arithmetic::Int8,
-    };
-    let kernel = match args.kernel.as_deref().or(file.kernel.as_deref()) {
-        None => Kernel::best(),
-        Some(name) => Kernel::named(name).ok_or_else(|| {
-            let here: Vec<&str> = Kernel::available().map(Kernel::name).collect();
-            Failure::usage(
-                "this machine has no such kernel",
-                format!("it has: {}; without --kernel the first is used", here.join(", ")),
-            )
-        })?,
-    };
-    Ok(Options { arithmetic, kernel })
+    let arithmetic = args.arithmetic.or(file.arithmetic).unwrap_or(ArithmeticArg::Auto);
+    Ok(Options {
+        arithmetic: arithmetic.into(),
+        kernel: kernel(args.kernel.as_deref().or(file.kernel.as_deref()))?,
+    })
+}
+
+impl From<ArithmeticArg> for Arithmetic {
+    fn from(arg: ArithmeticArg) -> Self {
+        match arg {
+            ArithmeticArg::Auto => Self::Auto,
+            ArithmeticArg::F32 => Self::F32,
+            ArithmeticArg::Int16 => Self::Int16,
+            ArithmeticArg::Int8 => Self::Int8,
+        }
+    }
+}
+
+/// The kernel of this name, or the best.
+pub(crate) fn kernel(name: Option<&str>) -> Done<Kernel> {
+    let Some(name) = name else { return Ok(Kernel::best()) };
+    Kernel::named(name).ok_or_else(|| {
+        let here: Vec<&str> = Kernel::available().map(Kernel::name).collect();
+        Failure::usage(
+            "this machine has no such kernel",
+            format!("it has: {}; without --kernel the first is used", here.join(", ")),
+        )
+    })
 }
 
 fn settings(args: &MechanismArgs, file: &File) -> Done<Settings> {

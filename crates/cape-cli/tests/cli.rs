@@ -131,6 +131,7 @@ fn help() {
         ("help_perturb", &["perturb", "--help"]),
         ("help_explain", &["explain", "--help"]),
         ("help_calibrate", &["calibrate", "--help"]),
+        ("help_bench", &["bench", "--help"]),
         ("help_models_pack", &["models", "pack", "--help"]),
         ("help_models_pull", &["models", "pull", "--help"]),
     ] {
@@ -145,6 +146,57 @@ fn models_are_listed() {
     let ran = Home::new().run(&["models"]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
     insta::assert_snapshot!(ran.out);
+}
+
+#[test]
+fn bench_measures_each_length_and_context() {
+    let home = Home::new();
+    let args = ["bench", "--seconds", "0", "--lengths", "5,9", "--arithmetic", "int16"];
+    let reports = home.tiny_json(&args);
+    let [report] = &reports.as_array().unwrap()[..] else { panic!("one model, one report") };
+    assert_eq!((&report["model"], &report["arithmetic"]), (&"model".into(), &"int16".into()));
+    assert!(report["load_ms"].as_f64().unwrap() > 0.0);
+    assert_eq!(report["load_peak_bytes"].is_u64(), cfg!(target_os = "linux"));
+    let rows = report["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 8);
+    for (row, context) in rows.iter().zip([["released"; 4], ["raw"; 4]].concat()) {
+        assert_eq!(row["context"], context);
+        let number = |name: &str| row[name].as_f64().unwrap();
+        assert!(number("ms_p50") > 0.0 && number("ms_p50") <= number("ms_p99"));
+        assert!(number("tokens_per_second") > 0.0 && number("runs") >= 1.0);
+        assert!(number("tokens") >= 5.0 && number("sensitive_tokens") <= number("tokens"));
+        for stage in ["tokenize", "logits", "distances", "draw"] {
+            assert!(row["stages_ms"][stage].as_f64().unwrap() >= 0.0, "{stage}");
+        }
+    }
+    let table = home.tiny(&["bench", "--seconds", "0", "--lengths", "5", "--context", "raw"]).out;
+    assert_eq!(table.lines().filter(|line| line.starts_with("raw")).count(), 2, "{table}");
+}
+
+#[test]
+fn bench_refuses_what_it_cannot_measure() {
+    let home = Home::new();
+    home.write("empty.txt", " \n");
+    let on_model = |args: &[&'static str]| [&["bench", "--model", "model"], args].concat();
+    let cases = [on_model(&["--file", "empty.txt"]), on_model(&["--file", "none.txt"])];
+    let cases: Vec<&[&str]> = cases.iter().map(Vec::as_slice).collect();
+    let mut refused = refusals(&home, 1, &cases);
+    let cases = [
+        on_model(&["--seconds", "-1"]),
+        on_model(&["--lengths", "0"]),
+        on_model(&["--kernel", "abacus"]),
+        on_model(&["--arithmetic", "roman"]),
+    ];
+    let cases: Vec<&[&str]> = cases.iter().map(Vec::as_slice).collect();
+    for case in cases {
+        let ran = home.run(case);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{}", ran.err);
+        // which kernels there are depends on the machine
+        let err = ran.err.lines().filter(|line| !line.starts_with("hint: it has:"));
+        refused += &err.collect::<Vec<_>>().join("\n");
+        refused += "\n";
+    }
+    insta::assert_snapshot!(refused);
 }
 
 #[test]

@@ -1,13 +1,15 @@
-//! What storing a model in fewer bits costs.
+//! What storing a model in fewer bits, or computing in fewer, costs.
 //!
-//! `cargo run --release -p cape-models --example precision -- TEXT REFERENCE_DIR DIR…`
+//! `cargo run --release -p cape-models --example precision -- TEXT REFERENCE MODEL…`
 //!
+//! A model is `default` or a folder, with `:f32`, `:int16` or `:int8` behind it for the arithmetic.
 //! Masks every sensitive position of every line of TEXT in turn and compares each model with the
-//! reference: top-1 accuracy, how often the best candidate is the same, how many of the ten best,
-//! how far the reference's hundred best move, and the total variation between the distributions
-//! that the mechanism draws from (ranked, ε = 12, raw context).
+//! reference: top-1 accuracy, how often the best candidate by logit is the same, how many of the ten
+//! best, how far the reference's hundred best by utility move, Spearman's correlation of all ranks,
+//! the total variation between the distributions that the mechanism draws from (ranked, raw context),
+//! and the largest and the mean difference of a utility.
 
-use std::path::Path;
+use std::error::Error;
 use std::sync::Arc;
 
 use cape::context::Context;
@@ -15,71 +17,95 @@ use cape::keep::KeepList;
 use cape::mechanism::cape::{Buckets, Cape, Settings};
 use cape::model::LanguageModel;
 use cape::privacy::Epsilon;
+use cape::rank::RankTable;
 use cape::utility::Lambdas;
 use cape::vocab::Candidates;
-use cape_models::{Device, Files};
+use cape_models::{Arithmetic, Options, load_with};
 use rayon::prelude::*;
 
 /// What one position says of one model.
 struct Position {
     hit: bool,
-    /// Candidates by logit, best first, and by utility, best first.
-    by_logit: Vec<u32>,
-    by_utility: Vec<u32>,
-    weights: Vec<f64>,
+    /// The ten best candidates by logit.
+    best: Vec<u32>,
+    utilities: Vec<f32>,
+    /// The rank of each candidate by utility, from 1.
+    ranks: Vec<u32>,
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [text, reference, others @ ..] = &args[..] else {
-        return Err("usage: precision TEXT REFERENCE_DIR DIR…".into());
+        return Err("usage: precision TEXT REFERENCE MODEL…".into());
     };
     let text = std::fs::read_to_string(text)?;
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let reference_positions = positions(reference, &lines)?;
     println!("{} positions in {} lines", reference_positions.len(), lines.len());
     println!(
-        "| weights | MB | top-1 | same best | of ten best | moved, of 100 best | total variation |"
+        "| model | top-1 | same best | of ten best | moved, of 100 best | Spearman \
+         | total variation, ε = 6 | ε = 12 | utility, largest error | mean error |"
     );
-    println!("|---|---|---|---|---|---|---|");
-    for dir in std::iter::once(reference).chain(others) {
-        let own = positions(dir, &lines)?;
-        let size = std::fs::metadata(Path::new(dir).join("model.safetensors"))?.len();
+    println!("|---|---|---|---|---|---|---|---|---|---|");
+    for model in std::iter::once(reference).chain(others) {
+        let own = positions(model, &lines)?;
         let n = own.len() as f64;
-        let mean = |f: fn(&Position, &Position) -> f64| {
-            reference_positions.iter().zip(&own).map(|(a, b)| f(a, b)).sum::<f64>() / n
+        let mean = |f: &(dyn Fn(&Position, &Position) -> f64 + Sync)| {
+            let pairs = reference_positions.par_iter().zip(&own);
+            pairs.map(|(a, b)| f(a, b)).sum::<f64>() / n
         };
+        let pairs = reference_positions.iter().zip(&own);
+        let largest = pairs.flat_map(|(a, b)| errors(a, b)).fold(0.0, f64::max);
         println!(
-            "| {} | {:.1} | {:.4} | {:.3} | {:.2} | {:.4} | {:.4} |",
-            Path::new(dir).file_name().unwrap_or_default().to_string_lossy(),
-            size as f64 / 1e6,
-            mean(|_, b| f64::from(u8::from(b.hit))),
-            mean(|a, b| f64::from(u8::from(a.by_logit[0] == b.by_logit[0]))),
-            mean(|a, b| {
-                let best = &b.by_logit[..10];
-                a.by_logit[..10].iter().filter(|c| best.contains(c)).count() as f64
-            }),
-            mean(moved),
-            mean(|a, b| {
-                a.weights.iter().zip(&b.weights).map(|(a, b)| (a - b).abs()).sum::<f64>() / 2.0
-            }),
+            "| {model} | {:.4} | {:.3} | {:.2} | {:.4} | {:.5} | {:.4} | {:.4} | {largest:.1e} \
+             | {:.1e} |",
+            mean(&|_, b| f64::from(u8::from(b.hit))),
+            mean(&|a, b| f64::from(u8::from(a.best[0] == b.best[0]))),
+            mean(&|a, b| a.best.iter().filter(|c| b.best.contains(c)).count() as f64),
+            mean(&moved),
+            mean(&spearman),
+            mean(&|a, b| total_variation(a, b, 6.0)),
+            mean(&|a, b| total_variation(a, b, 12.0)),
+            mean(&|a, b| errors(a, b).sum::<f64>() / a.utilities.len() as f64),
         );
     }
     Ok(())
 }
 
-/// Mean |ln(rank / rank of the reference)| over the reference's hundred best by utility.
-fn moved(a: &Position, b: &Position) -> f64 {
-    let mut rank = vec![0; b.by_utility.len()];
-    for (r, &c) in b.by_utility.iter().enumerate() {
-        rank[c as usize] = r + 1;
-    }
-    let best = a.by_utility.iter().take(100).enumerate();
-    best.map(|(r, &c)| (rank[c as usize] as f64 / (r + 1) as f64).ln().abs()).sum::<f64>() / 100.0
+/// The differences of the utilities.
+fn errors<'a>(a: &'a Position, b: &'a Position) -> impl Iterator<Item = f64> + 'a {
+    a.utilities.iter().zip(&b.utilities).map(|(a, b)| f64::from((a - b).abs()))
 }
 
-fn positions(dir: &str, lines: &[&str]) -> Result<Vec<Position>, Box<dyn std::error::Error>> {
-    let device: Device = Files::read(Path::new(dir))?.load()?;
+/// Mean |ln(rank / rank of the reference)| over the reference's hundred best by utility.
+fn moved(a: &Position, b: &Position) -> f64 {
+    let ranks = a.ranks.iter().zip(&b.ranks).filter(|&(&a, _)| a <= 100);
+    ranks.map(|(&a, &b)| (f64::from(b) / f64::from(a)).ln().abs()).sum::<f64>() / 100.0
+}
+
+/// The correlation of the ranks of all candidates.
+fn spearman(a: &Position, b: &Position) -> f64 {
+    let n = a.ranks.len() as f64;
+    let ranks = a.ranks.iter().zip(&b.ranks);
+    let squares: f64 = ranks.map(|(&a, &b)| (f64::from(a) - f64::from(b)).powi(2)).sum();
+    1.0 - 6.0 * squares / (n * (n * n - 1.0))
+}
+
+/// Between the distributions of the drawn token.
+fn total_variation(a: &Position, b: &Position, epsilon: f64) -> f64 {
+    let table = Epsilon::new(epsilon).and_then(|e| RankTable::new(a.ranks.len(), e, None));
+    let table = table.expect("a law for this many candidates");
+    let probability = |&rank: &u32| table.probability(rank as usize);
+    let ranks = a.ranks.iter().zip(&b.ranks);
+    ranks.map(|(a, b)| (probability(a) - probability(b)).abs()).sum::<f64>() / 2.0
+}
+
+fn positions(model: &str, lines: &[&str]) -> Result<Vec<Position>, Box<dyn Error>> {
+    let (model, arithmetic) = match model.rsplit_once(':') {
+        Some((model, name)) => (model, Arithmetic::named(name).ok_or("no such arithmetic")?),
+        None => (model, Arithmetic::Auto),
+    };
+    let device = load_with(model, Options { arithmetic, ..Options::default() })?;
     let settings = Settings {
         epsilon: Epsilon::new(12.0)?,
         buckets: Buckets::Ranked { alpha: None },
@@ -100,18 +126,15 @@ fn positions(dir: &str, lines: &[&str]) -> Result<Vec<Position>, Box<dyn std::er
                     let e = mechanism.explain(&tokens, &drawn, i)?;
                     let own = tokens.as_slice()[i].id;
                     let logits = &e.scores.logits;
-                    let mut by_logit: Vec<u32> = (0..logits.len() as u32).collect();
-                    by_logit.sort_by(|&a, &b| logits[b as usize].total_cmp(&logits[a as usize]));
-                    let hit = e.scores.candidates[by_logit[0] as usize] == own;
-                    by_logit.truncate(10);
-                    let total = e.distribution.total as f64;
-                    let weights = e.distribution.weights.iter().map(|&w| w as f64 / total);
-                    Ok(Position {
-                        hit,
-                        by_logit,
-                        weights: weights.collect(),
-                        by_utility: e.distribution.order,
-                    })
+                    let mut best: Vec<u32> = (0..logits.len() as u32).collect();
+                    best.sort_by(|&a, &b| logits[b as usize].total_cmp(&logits[a as usize]));
+                    best.truncate(10);
+                    let mut ranks = vec![0; logits.len()];
+                    for (&c, rank) in e.distribution.order.iter().zip(1..) {
+                        ranks[c as usize] = rank;
+                    }
+                    let hit = e.scores.candidates[best[0] as usize] == own;
+                    Ok(Position { hit, best, utilities: e.scores.utilities, ranks })
                 })
                 .collect()
         })

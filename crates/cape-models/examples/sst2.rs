@@ -1,9 +1,9 @@
 //! The paper's shape on SST-2: share kept, ROUGE-L and the KNN attack as ε grows.
 //!
-//! `cargo run --release -p cape-models --example sst2 -- SST2_DEV.tsv`
+//! `cargo run --release -p cape-models --example sst2 -- SST2_DEV.tsv [ARITHMETIC [ε,…]]`
 //!
 //! Runs the paper's form (equal-width, raw, all) and ours (ranked, released, typed) over every
-//! sentence of the first column, with the default model and seeded draws.
+//! sentence of the first column, with the default model and seeded draws; without ε, at the paper's.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use cape::sanitize::assemble;
 use cape::text::{Outcome, Piece};
 use cape::utility::Lambdas;
 use cape::vocab::Candidates;
-use cape_models::{DEFAULT, Device, load};
+use cape_models::{Arithmetic, DEFAULT, Device, Options, load_with};
 use rayon::prelude::*;
 
 /// The paper's values of ε, and its k.
@@ -38,10 +38,17 @@ struct Sums {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let path = std::env::args().nth(1).ok_or("usage: sst2 SST2_DEV.tsv")?;
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let path = args.first().ok_or("usage: sst2 SST2_DEV.tsv [ARITHMETIC [ε,…]]")?;
+    let arithmetic = Arithmetic::named(args.get(1).map_or("auto", String::as_str))
+        .ok_or("the arithmetic is auto, f32, int16 or int8")?;
+    let epsilons = match args.get(2) {
+        Some(list) => list.split(',').map(str::parse).collect::<Result<_, _>>()?,
+        None => EPSILONS.to_vec(),
+    };
     let file = std::fs::read_to_string(path)?;
     let sentences: Vec<&str> = file.lines().skip(1).filter_map(|l| l.split('\t').next()).collect();
-    let device = load(DEFAULT)?;
+    let device = load_with(DEFAULT, Options { arithmetic, ..Options::default() })?;
     println!("{} sentences", sentences.len());
     println!("| form | ε | holds per token | kept % | ROUGE-L % | KNN-10 privacy % |");
     println!("|---|---|---|---|---|---|");
@@ -50,7 +57,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (form, (buckets, context, candidates)) in
         [("equal-width, raw, all", paper), ("ranked, released, typed", ours)]
     {
-        for epsilon in EPSILONS {
+        for &epsilon in &epsilons {
             let settings = Settings {
                 epsilon: Epsilon::new(epsilon)?,
                 buckets,

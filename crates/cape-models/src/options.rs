@@ -19,6 +19,20 @@ pub enum Arithmetic {
     Int8,
 }
 
+impl Arithmetic {
+    /// The arithmetic of this name: `auto`, `f32`, `int16` or `int8`.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "auto" => Some(Self::Auto),
+            "f32" => Some(Self::F32),
+            "int16" => Some(Self::Int16),
+            "int8" => Some(Self::Int8),
+            _ => None,
+        }
+    }
+}
+
 /// How a model computes: it changes logits in their last digits, or more, and never a guarantee.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {

@@ -17,7 +17,7 @@ use crate::settings::Ready;
 const LINES_AT_ONCE: usize = 256;
 
 /// How many of them go to the model together.
-const SIDE_BY_SIDE: usize = 16;
+pub(crate) const SIDE_BY_SIDE: usize = 16;
 
 pub(crate) fn run(args: &PerturbArgs) -> Done {
     if args.lines {

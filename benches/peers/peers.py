@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""Cape beside its peers in one run: repetitions alternate, and ratios are printed.
+
+    cargo build --release -p cape-cli -p cape-models --bins --examples
+    python benches/peers/random_bert.py DIR/bert-base
+    target/release/cape models pack DIR/bert-base DIR/bert-base-int8
+    python benches/peers/peers.py forward DIR/bert-base DIR/bert-base-int8
+    python benches/peers/peers.py prompt
+
+`forward` is a plain pass of BERT-base over 24 masked copies of 24 tokens (99.5 GFLOP), the logits
+of the whole vocabulary at each mask. `prompt` is a whole prompt of 24 tokens perturbed by the
+embedded model: the paper's method in torch with the same weights, and ours.
+
+OpenVINO in bf16 is not asked by default: where the processor has no such instructions it emulates
+them, some fifty times slower (`--bf16` asks all the same).
+
+Each peer runs in a process of its own and is asked for one repetition at a time. Repetitions
+during which other programs used the machine are left out, where enough others remain.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+OURS = ROOT / "target/release/examples/forward"
+DEFAULT = ROOT / "crates/cape-models/default"
+# 24 tokens, 13 of them sensitive
+PROMPT = (
+    "The ferry leaves the harbour at seven and reaches the island before noon. Tickets are sold at "
+    "the small office beside the bridge"
+)
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def busy():
+    """Seconds of processor time that all programs used together."""
+    fields = [int(v) for v in Path("/proc/stat").read_text().splitlines()[0].split()[1:]]
+    return (sum(fields[:3]) + sum(fields[5:8])) / TICKS
+
+
+class Peer:
+    def __init__(self, name, command, request):
+        self.name, self.request, self.foreign = name, request, []
+        start = time.perf_counter()
+        self.process = subprocess.Popen(
+            [str(part) for part in command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        # what a library prints while it loads is no answer
+        while (line := self.process.stdout.readline()) and line.strip() != "ready":
+            pass
+        self.start = time.perf_counter() - start
+        self.works = bool(line)
+        self.times = []
+
+    def own(self):
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(") ", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS
+
+    def run(self, count):
+        before, start = busy() - self.own(), time.perf_counter()
+        self.process.stdin.write(f"{self.request}\n")
+        self.process.stdin.flush()
+        ms = float(self.process.stdout.readline())
+        took = time.perf_counter() - start
+        if count:
+            self.times.append(ms)
+            self.foreign.append((busy() - self.own() - before) / took)
+
+    def peak_mb(self):
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) * 1024 / 1e6
+
+    def clean(self):
+        """The repetitions with little foreign use, or the better half of them."""
+        half = sorted(self.foreign)[len(self.foreign) // 2]
+        limit = max(0.1, half)
+        return [ms for ms, foreign in zip(self.times, self.foreign) if foreign <= limit]
+
+    def stop(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def compare(peers, repetitions):
+    for peer in peers:
+        if not peer.works:
+            print(f"{peer.name}: not to be had here", file=sys.stderr)
+    peers = [peer for peer in peers if peer.works]
+    for repetition in range(-2, repetitions):
+        for peer in peers:
+            peer.run(count=repetition >= 0)
+            # the last peer's threads go to sleep
+            time.sleep(0.03)
+    first = peers[0]
+    best, median = min(first.clean()), statistics.median(first.clean())
+    print(f"times faster than {first.name}; {repetitions} repetitions each, alternating\n")
+    print("| | best ms | median ms | faster, best | faster, median | peak MB | start s |")
+    print("|---|---|---|---|---|---|---|")
+    for peer in peers:
+        times = peer.clean()
+        low, middle = min(times), statistics.median(times)
+        print(
+            f"| {peer.name} | {low:.1f} | {middle:.1f} | {best / low:.2f} | {median / middle:.2f} "
+            f"| {peer.peak_mb():.0f} | {peer.start:.2f} |"
+        )
+        peer.stop()
+
+
+def theirs(kind, model, request):
+    name = {"torch": "torch f32", "torch-whole": "torch f32, logits everywhere"}.get(kind, kind)
+    command = [sys.executable, Path(__file__).with_name("workers.py"), kind, model]
+    return Peer(name, command, request)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=["forward", "prompt"])
+    parser.add_argument("models", nargs="*", help="forward: the model in f32 and in int8")
+    parser.add_argument("--repetitions", type=int, default=20)
+    parser.add_argument("--bf16", action="store_true", help="forward: OpenVINO in bf16 too")
+    args = parser.parse_args()
+    if args.what == "forward":
+        plain, packed = args.models
+        request = "forward 24 24"
+        kinds = ["torch", "onnxruntime-f32", "onnxruntime-int8", "openvino-f32"]
+        kinds += ["openvino-bf16"] if args.bf16 else []
+        peers = [theirs(kind, plain, request) for kind in kinds]
+        for arithmetic in ["f32", "int16", "int8"]:
+            model = plain if arithmetic == "f32" else packed
+            peers.append(Peer(f"cape {arithmetic}", [OURS, model, arithmetic], request))
+    else:
+        peers = [theirs(kind, DEFAULT, f"paper {PROMPT}") for kind in ["torch-whole", "torch"]]
+        for arithmetic in ["f32", "int16", "int8"]:
+            for form in ["paper", "raw", "released"]:
+                name = f"cape {arithmetic}, {form}"
+                peers.append(Peer(name, [OURS, "default", arithmetic], f"{form} {PROMPT}"))
+    compare(peers, args.repetitions)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,297 @@
+//! `cape bench`
+
+mod timed;
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cape::context::Context;
+use cape::keep::KeepList;
+use cape::mechanism::cape::{Buckets, Cape, Settings};
+use cape::privacy::Epsilon;
+use cape::rng::{self, Generator};
+use cape::sanitize::{sanitize, sanitize_all};
+use cape::text::Piece;
+use cape::tokenizer::Tokenizer;
+use cape::utility::Lambdas;
+use cape::vocab::Candidates;
+use cape_models::{Device, Options};
+use clap::ValueEnum;
+use serde::Serialize;
+
+use crate::args::{BenchArgs, ContextArg};
+use crate::commands::perturb::SIDE_BY_SIDE;
+use crate::failure::{Done, Failure, io};
+use crate::{output, settings};
+
+use self::timed::Timed;
+
+/// Public sentences written for this purpose.
+const TEXT: &str = include_str!("bench/text.txt");
+
+/// The fewest runs of a row, the first of which warms up, however long they take.
+const RUNS: usize = 2;
+
+pub(crate) fn run(args: &BenchArgs) -> Done {
+    if !(args.seconds >= 0.0 && args.seconds <= 3600.0) {
+        return Err(Failure::usage("--seconds is out of range", "it takes 0 to 3600"));
+    }
+    let text = match &args.file {
+        None => TEXT.to_owned(),
+        Some(path) => std::fs::read_to_string(path)
+            .map_err(|error| io(format!("cannot read {}", path.display()), &error))?,
+    };
+    let options = Options {
+        arithmetic: args.arithmetic.into(),
+        kernel: settings::kernel(args.kernel.as_deref())?,
+    };
+    let reports = args.model.iter().map(|model| Report::new(model, args, options, &text));
+    let reports: Vec<Report> = reports.collect::<Done<_>>()?;
+    if args.json {
+        return output::print(&output::json_pretty(&reports));
+    }
+    output::print(&reports.iter().map(table).collect::<Vec<_>>().join("\n"))
+}
+
+/// What was measured of one model.
+#[derive(Serialize)]
+struct Report {
+    model: String,
+    shape: String,
+    arithmetic: String,
+    kernel: &'static str,
+    threads: usize,
+    load_ms: f64,
+    /// The most memory while it was loaded; none where the system does not say.
+    load_peak_bytes: Option<u64>,
+    rows: Vec<Row>,
+}
+
+/// Prompts of one length, alone or side by side. Times are per prompt.
+#[derive(Serialize)]
+struct Row {
+    context: &'static str,
+    side_by_side: usize,
+    tokens: f64,
+    sensitive_tokens: f64,
+    runs: usize,
+    ms_p50: f64,
+    ms_p99: f64,
+    tokens_per_second: f64,
+    stages_ms: Stages,
+    peak_bytes: Option<u64>,
+}
+
+/// Where the time goes: the median of each stage.
+#[derive(Serialize)]
+struct Stages {
+    tokenize: f64,
+    logits: f64,
+    distances: f64,
+    /// Everything else: utilities, the draw, and the text put together.
+    draw: f64,
+}
+
+impl Report {
+    fn new(model: &str, args: &BenchArgs, options: Options, text: &str) -> Done<Self> {
+        forget_peak();
+        let start = Instant::now();
+        let device = cape_models::load_with(model, options)?;
+        let load_ms = ms(start.elapsed());
+        let load_peak_bytes = peak();
+        let contexts = match args.context {
+            Some(ContextArg::Released) => &[Context::Released][..],
+            Some(ContextArg::Raw) => &[Context::Raw],
+            None => &[Context::Released, Context::Raw],
+        };
+        let waiting = output::spinner("measuring");
+        let mut rows = Vec::new();
+        for &context in contexts {
+            for &length in &args.lengths {
+                let prompts = prompts(text, &device.tokenizer, length.into())?;
+                for side_by_side in [1, SIDE_BY_SIDE] {
+                    rows.push(measure(&device, context, &prompts, side_by_side, args.seconds)?);
+                }
+            }
+        }
+        waiting.finish_and_clear();
+        let arithmetic = args.arithmetic.to_possible_value();
+        Ok(Self {
+            model: model.to_owned(),
+            shape: device.shape,
+            arithmetic: arithmetic.map_or_else(String::new, |value| value.get_name().to_owned()),
+            kernel: options.kernel.name(),
+            threads: rayon::current_num_threads(),
+            load_ms,
+            load_peak_bytes,
+            rows,
+        })
+    }
+}
+
+/// Stretches of so many tokens, from one beginning of a word to another.
+fn prompts(text: &str, tokenizer: &Tokenizer, length: usize) -> Done<Vec<String>> {
+    let (mut long, keep) = (text.to_owned(), KeepList::default());
+    let mut tokens = tokenizer.tokenize(&long, &keep)?;
+    let most = 4 * length + 1024;
+    while !tokens.as_slice().is_empty() && tokens.as_slice().len() < most {
+        long = format!("{long} {long}");
+        tokens = tokenizer.tokenize(&long, &keep)?;
+    }
+    let tokens = tokens.as_slice();
+    let begins = |i: usize| tokens.get(i).is_some_and(|token| token.piece == Piece::Start);
+    let starts = (0..tokens.len()).filter(|&i| begins(i) && begins(i + length));
+    let stretch = |i: usize| long[tokens[i].start..tokens[i + length - 1].end].to_owned();
+    let prompts: Vec<String> = starts.step_by(7).take(SIDE_BY_SIDE).map(stretch).collect();
+    if prompts.len() < SIDE_BY_SIDE {
+        return Err(Failure::new(
+            format!("no prompts of {length} tokens can be cut from the text"),
+            "it takes some sentences of plain text; there is one built in, without --file",
+        ));
+    }
+    Ok(prompts)
+}
+
+/// Runs over the prompts in turn, each with a mechanism that has met no token yet.
+fn measure(
+    device: &Device,
+    context: Context,
+    prompts: &[String],
+    side_by_side: usize,
+    seconds: f64,
+) -> Done<Row> {
+    let model = Arc::new(Timed::new(&device.model));
+    let (tokenizer, keep) = (&device.tokenizer, KeepList::default());
+    let settings = Settings {
+        epsilon: Epsilon::new(12.0)?,
+        buckets: Buckets::Ranked { alpha: None },
+        context,
+        candidates: Candidates::Typed,
+        lambdas: Lambdas::default(),
+    };
+    let (mut tokens, mut sensitive) = (0, 0);
+    let mut times: [Vec<f64>; 5] = Default::default();
+    forget_peak();
+    let (begin, each) = (Instant::now(), 1.0 / side_by_side as f64);
+    // the first run warms up and does not count
+    for run in 0.. {
+        if run >= RUNS && begin.elapsed().as_secs_f64() > seconds {
+            break;
+        }
+        let chunks = prompts.len() / side_by_side;
+        let texts = &prompts[run % chunks * side_by_side..][..side_by_side];
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let mut rngs: Vec<Generator> =
+            (0..side_by_side).map(|i| rng::seeded(run as u64, i as u64)).collect();
+        let mechanism = Cape::new(Arc::clone(&model) as _, settings)?;
+        model.spent();
+        let start = Instant::now();
+        let releases = match texts[..] {
+            [text] => vec![sanitize(text, tokenizer, &keep, &mechanism, &mut rngs[0])?],
+            _ => sanitize_all(&texts, tokenizer, &keep, &mechanism, &mut rngs)
+                .map_err(|(_, error)| error)?,
+        };
+        let whole = ms(start.elapsed());
+        let start = Instant::now();
+        for text in &texts {
+            tokenizer.tokenize(text, &keep)?;
+        }
+        let (tokenize, (logits, distances)) = (ms(start.elapsed()), model.spent());
+        if run == 0 {
+            continue;
+        }
+        tokens += releases.iter().map(|release| release.tokens.len()).sum::<usize>();
+        sensitive += releases.iter().map(|release| release.privacy.sensitive).sum::<usize>();
+        let draw = (whole - tokenize - logits - distances).max(0.0);
+        for (all, one) in times.iter_mut().zip([whole, tokenize, logits, distances, draw]) {
+            all.push(one * each);
+        }
+    }
+    let total: f64 = times[0].iter().sum::<f64>() / each;
+    let runs = times[0].len();
+    let per_prompt = |count: usize| count as f64 / (runs * side_by_side) as f64;
+    for all in &mut times {
+        all.sort_by(f64::total_cmp);
+    }
+    let [whole, stages @ ..] = &times;
+    let [tokenize, logits, distances, draw] = stages.each_ref().map(|all| quantile(all, 0.5));
+    Ok(Row {
+        context: context.as_str(),
+        side_by_side,
+        tokens: per_prompt(tokens),
+        sensitive_tokens: per_prompt(sensitive),
+        runs,
+        ms_p50: quantile(whole, 0.5),
+        ms_p99: quantile(whole, 0.99),
+        tokens_per_second: tokens as f64 / total * 1e3,
+        stages_ms: Stages { tokenize, logits, distances, draw },
+        peak_bytes: peak(),
+    })
+}
+
+/// The smallest number with at least this share of the sorted ones at or below it.
+fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let at = (sorted.len() as f64 * share).ceil() as usize;
+    sorted[at.saturating_sub(1)]
+}
+
+fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+/// The report as a person reads it.
+fn table(report: &Report) -> String {
+    let mb = |bytes: Option<u64>| bytes.map_or("-".into(), |b| format!("{:.0}", b as f64 / 1e6));
+    let Report { model, shape, arithmetic, kernel, threads, load_ms, load_peak_bytes, rows } =
+        report;
+    let mut out = format!(
+        "{model}: {shape}; arithmetic {arithmetic}, kernel {kernel}, threads {threads}\n\
+         loaded in {load_ms:.0} ms, {} MB at the most; times in ms per prompt\n\n\
+         {:9} {:>7} {:>6} {:>5} {:>8} {:>8} {:>9} | {:>8} {:>8} {:>9} {:>8} | {:>5} {:>5}\n",
+        mb(*load_peak_bytes),
+        "context",
+        "at once",
+        "tokens",
+        "drawn",
+        "p50",
+        "p99",
+        "tokens/s",
+        "tokenize",
+        "logits",
+        "distances",
+        "draw",
+        "MB",
+        "runs",
+    );
+    for row in rows {
+        let Stages { tokenize, logits, distances, draw } = row.stages_ms;
+        let _ = writeln!(
+            out,
+            "{:9} {:>7} {:>6.1} {:>5.1} {:>8.2} {:>8.2} {:>9.0} | {tokenize:>8.2} {logits:>8.2} \
+             {distances:>9.2} {draw:>8.2} | {:>5} {:>5}",
+            row.context,
+            row.side_by_side,
+            row.tokens,
+            row.sensitive_tokens,
+            row.ms_p50,
+            row.ms_p99,
+            row.tokens_per_second,
+            mb(row.peak_bytes),
+            row.runs,
+        );
+    }
+    out
+}
+
+/// The most memory that this process had resident, where the system says so.
+fn peak() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
+}
+
+/// Counts the peak anew from here. Where the system refuses, it stays that of the whole process.
+fn forget_peak() {
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}

@@ -1,0 +1,91 @@
+//! How long a model takes, on request: whoever asks can measure something else in between, which is
+//! how `benches/peers` compares in one run.
+//!
+//! `cargo run --release -p cape-models --example forward -- MODEL [auto|f32|int16|int8] [KERNEL]`
+//!
+//! Loads the model and prints `ready`. Then it prints milliseconds for each line of stdin:
+//!
+//! - `forward COPIES TOKENS`: the logits of the whole vocabulary at the masked position of so many
+//!   copies of so many tokens, special ones included;
+//! - `released TEXT`, `raw TEXT`, `paper TEXT`: a prompt perturbed, by a mechanism that has met no
+//!   token yet (`paper`: equal-width buckets, raw context, all candidates).
+
+use std::error::Error;
+use std::io::BufRead;
+use std::sync::Arc;
+use std::time::Instant;
+
+use cape::context::Context;
+use cape::keep::KeepList;
+use cape::mechanism::cape::{Buckets, Cape, Settings};
+use cape::model::{LanguageModel, Memory, View};
+use cape::privacy::Epsilon;
+use cape::rng::seeded;
+use cape::sanitize::sanitize;
+use cape::text::{Piece, TokenId};
+use cape::utility::Lambdas;
+use cape::vocab::Candidates;
+use cape_models::{Arithmetic, Device, Kernel, Options, load_with};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let (model, rest) = args.split_first().ok_or("usage: forward MODEL [ARITHMETIC] [KERNEL]")?;
+    let arithmetic = Arithmetic::named(rest.first().map_or("auto", String::as_str))
+        .ok_or("the arithmetic is auto, f32, int16 or int8")?;
+    let kernel = match rest.get(1) {
+        Some(name) => Kernel::named(name).ok_or("this machine has no such kernel")?,
+        None => Kernel::best(),
+    };
+    let device = load_with(model, Options { arithmetic, kernel })?;
+    println!("ready");
+    for line in std::io::stdin().lock().lines() {
+        let line = line?;
+        let (what, rest) = line.split_once(' ').ok_or("a line has two words at least")?;
+        let ranked = (Buckets::Ranked { alpha: None }, Candidates::Typed);
+        let equal_width = (Buckets::EqualWidth { count: 50 }, Candidates::All);
+        let ms = match what {
+            "forward" => {
+                let (copies, tokens) = rest.split_once(' ').ok_or("forward COPIES TOKENS")?;
+                forward(&*device.model, copies.parse()?, tokens.parse()?)?
+            }
+            "released" => perturb(&device, Context::Released, ranked, rest)?,
+            "raw" => perturb(&device, Context::Raw, ranked, rest)?,
+            "paper" => perturb(&device, Context::Raw, equal_width, rest)?,
+            _ => return Err("a line begins with forward, released, raw or paper".into()),
+        };
+        println!("{ms:.3}");
+    }
+    Ok(())
+}
+
+fn forward(model: &dyn LanguageModel, copies: usize, tokens: usize) -> Result<f64, Box<dyn Error>> {
+    let len = tokens.checked_sub(2).filter(|len| (1..=model.window()).contains(len));
+    let len = len.ok_or("so many tokens the model cannot see")?;
+    let words = model.vocab().candidates(Piece::Start, Candidates::Typed);
+    let ids: Vec<TokenId> = (0..len).map(|i| words[(i * 37 + 11) % words.len()]).collect();
+    let positions: Vec<_> = (0..copies).map(|i| (i % len, Piece::Start)).collect();
+    let view = View { ids: &ids, positions: &positions, memory: &mut Memory::default() };
+    let start = Instant::now();
+    let rows = model.logits(&mut [view], Candidates::All)?;
+    let ms = start.elapsed().as_secs_f64() * 1e3;
+    if rows.iter().flatten().all(|logit| logit.is_finite()) {
+        Ok(ms)
+    } else {
+        Err("a logit is not finite".into())
+    }
+}
+
+fn perturb(
+    device: &Device,
+    context: Context,
+    (buckets, candidates): (Buckets, Candidates),
+    text: &str,
+) -> Result<f64, Box<dyn Error>> {
+    let epsilon = Epsilon::new(12.0)?;
+    let settings = Settings { epsilon, buckets, context, candidates, lambdas: Lambdas::default() };
+    let mechanism = Cape::new(Arc::clone(&device.model), settings)?;
+    let (keep, mut rng) = (KeepList::default(), seeded(1, 0));
+    let start = Instant::now();
+    sanitize(text, &device.tokenizer, &keep, &mechanism, &mut rng)?;
+    Ok(start.elapsed().as_secs_f64() * 1e3)
+}
