@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use cape_kernels::rounded;
 use half::{bf16, f16};
+use rayon::prelude::*;
 use safetensors::{Dtype, SafeTensors};
 
 use crate::{Error, Result};
@@ -25,10 +26,18 @@ impl Matrix {
         match self {
             Self::Floats(floats) => floats,
             Self::Integers(integers, scales) => {
-                let row = |(row, &scale): (&[i8], &f32)| {
-                    row.iter().map(|&v| f32::from(v) * scale).collect::<Vec<f32>>()
-                };
-                integers.chunks(columns.max(1)).zip(&scales).flat_map(row).collect()
+                let mut floats = vec![0.0; integers.len()];
+                floats
+                    .par_chunks_mut(columns.max(1))
+                    .zip(integers.par_chunks(columns.max(1)))
+                    .zip(&scales)
+                    .with_min_len(256)
+                    .for_each(|((floats, integers), &scale)| {
+                        for (float, &v) in floats.iter_mut().zip(integers) {
+                            *float = f32::from(v) * scale;
+                        }
+                    });
+                floats
             }
         }
     }
