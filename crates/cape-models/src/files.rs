@@ -13,6 +13,7 @@ use crate::architecture::Architecture;
 use crate::gguf::{Gguf, MAGIC};
 use crate::hub::{Hub, Name};
 use crate::shards::Index;
+use crate::stored::{Stored, TensorFile};
 use crate::tokens::TokenizerFiles;
 use crate::weights::Weights;
 use crate::{Device, Error, Options, Result, gguf_model};
@@ -37,7 +38,7 @@ pub(crate) const LARGEST_WEIGHTS: u64 = 64 << 30;
 pub struct Files {
     config: Cow<'static, [u8]>,
     tokenizer: TokenizerFiles,
-    weights: Cow<'static, [u8]>,
+    weights: Stored,
     cape: Option<Cow<'static, [u8]>>,
 }
 
@@ -62,7 +63,7 @@ impl Files {
         (name == DEFAULT).then(|| Self {
             config: include_bytes!("../default/config.json").into(),
             tokenizer: TokenizerFiles::Whole(include_bytes!("../default/tokenizer.json").into()),
-            weights: include_bytes!("../default/model.safetensors").into(),
+            weights: Stored::Bytes(include_bytes!("../default/model.safetensors").into()),
             cape: Some(include_bytes!("../default/cape.json").into()),
         })
     }
@@ -85,12 +86,12 @@ impl Files {
         let config = json(CONFIG)?;
         let tokenizer = TokenizerFiles::read(dir)?;
         let weights = if !dir.join(WEIGHTS).exists() && dir.join(INDEX).exists() {
-            Index::parse(&json(INDEX)?)?.read(dir)?
+            Index::parse(&json(INDEX)?)?.open(dir)?
         } else {
-            read(&dir.join(WEIGHTS), LARGEST_WEIGHTS)?
+            vec![TensorFile::open(&dir.join(WEIGHTS), Error::Weights)?]
         };
         let cape = dir.join(CAPE_JSON).exists().then(|| json(CAPE_JSON)).transpose()?;
-        Ok(Self { config, tokenizer, weights: weights.into(), cape })
+        Ok(Self { config, tokenizer, weights: Stored::Files(weights), cape })
     }
 
     /// One file that is a model with its tokenizer.
@@ -100,7 +101,7 @@ impl Files {
             config: Cow::default(),
             // it is in the weights
             tokenizer: TokenizerFiles::Whole(Cow::default()),
-            weights: read(path, LARGEST_WEIGHTS)?.into(),
+            weights: Stored::Bytes(read(path, LARGEST_WEIGHTS)?.into()),
             cape: cape.exists().then(|| read(&cape, LARGEST_JSON).map(Cow::Owned)).transpose()?,
         })
     }
@@ -136,12 +137,12 @@ impl Files {
         window: Option<usize>,
         options: Options,
     ) -> Result<Device> {
-        let (tokenizer, network) = if self.weights.starts_with(MAGIC) {
-            let file = Gguf::new(&self.weights)?;
+        let (tokenizer, network) = if let Some(bytes) = self.gguf() {
+            let file = Gguf::new(bytes)?;
             rayon::join(|| gguf_model::tokenizer(&file), || Architecture::of_gguf(&file, options))
         } else {
             let network = || {
-                let file = Weights::new(&self.weights)?;
+                let file = self.weights()?;
                 Architecture::new(&self.model_type()?, &self.config, &file, options)
             };
             rayon::join(|| self.tokenizer.load(), network)
@@ -168,9 +169,17 @@ impl Files {
         Ok(config.model_type.unwrap_or_else(|| "bert".into()))
     }
 
-    /// The bytes of `model.safetensors`, or of its shards as one.
-    pub(crate) fn weights(&self) -> &[u8] {
-        &self.weights
+    /// The bytes of a GGUF file, where it is one.
+    pub(crate) fn gguf(&self) -> Option<&[u8]> {
+        match &self.weights {
+            Stored::Bytes(bytes) if bytes.starts_with(MAGIC) => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// The tensors.
+    pub(crate) fn weights(&self) -> Result<Weights<'_>> {
+        Weights::new(&self.weights)
     }
 
     /// Writes the files to a folder with other weights in place of its own.

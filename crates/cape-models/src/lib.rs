@@ -48,6 +48,7 @@ pub mod pull;
 mod quant;
 mod rope;
 mod shards;
+mod stored;
 mod tokens;
 #[cfg(feature = "hub")]
 mod transfer;

@@ -6,8 +6,7 @@ use std::path::Path;
 use half::bf16;
 use safetensors::{Dtype, tensor::TensorView};
 
-use crate::gguf::MAGIC;
-use crate::weights::{SCALE, Weights};
+use crate::weights::SCALE;
 use crate::{Error, Files, Result};
 
 /// How matrices are stored; vectors stay in F32.
@@ -23,10 +22,10 @@ pub enum Precision {
 
 /// Writes a copy of a model to a folder, its matrices in another precision.
 pub fn pack(files: &Files, precision: Precision, dir: &Path) -> Result<()> {
-    if files.weights().starts_with(MAGIC) {
+    if files.gguf().is_some() {
         return Err(Error::Gguf("it is packed already, in a form of its own".into()));
     }
-    let weights = Weights::new(files.weights())?;
+    let weights = files.weights()?;
     let mut tensors: BTreeMap<String, (Dtype, Vec<usize>, Vec<u8>)> = BTreeMap::new();
     for name in weights.names() {
         // scales come back with their matrices; some checkpoints carry plain position numbers

@@ -4,12 +4,15 @@
 //! one F32 scale per row in `NAME.scale`.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use cape_kernels::rounded;
 use half::{bf16, f16};
 use rayon::prelude::*;
-use safetensors::{Dtype, SafeTensors};
+use safetensors::Dtype;
+use safetensors::tensor::TensorInfo;
 
+use crate::stored::{Part, Stored};
 use crate::{Error, Result};
 
 /// The suffix of the row scales of an I8 matrix.
@@ -55,34 +58,41 @@ impl Matrix {
 }
 
 pub(crate) struct Weights<'a> {
-    tensors: SafeTensors<'a>,
+    parts: Vec<Part<'a>>,
+    /// The part of each tensor.
+    places: HashMap<String, usize>,
 }
 
 impl<'a> Weights<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Result<Self> {
-        SafeTensors::deserialize(bytes).map(|tensors| Self { tensors }).map_err(Error::Weights)
+    pub(crate) fn new(stored: &'a Stored) -> Result<Self> {
+        let parts = stored.parts()?;
+        let names = |(i, part): (usize, &Part<'a>)| {
+            part.header().offset_keys().into_iter().map(move |name| (name, i))
+        };
+        let places = parts.iter().enumerate().flat_map(names).collect();
+        Ok(Self { parts, places })
     }
 
     pub(crate) fn names(&self) -> Vec<String> {
-        self.tensors.names().into_iter().map(str::to_owned).collect()
+        self.places.keys().cloned().collect()
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.tensors.tensor(name).is_ok()
+        self.places.contains_key(name)
     }
 
     pub(crate) fn shape(&self, name: &str) -> Result<Vec<usize>> {
-        self.view(name).map(|view| view.shape().to_vec())
+        self.find(name).map(|(_, info)| info.shape.clone())
     }
 
     /// Whether any matrix is stored as integers.
     pub(crate) fn has_integers(&self) -> bool {
-        self.tensors.iter().any(|(_, view)| view.dtype() == Dtype::I8)
+        self.places.keys().any(|name| self.is_integer(name))
     }
 
     /// Whether a matrix is stored as integers.
     pub(crate) fn is_integer(&self, name: &str) -> bool {
-        self.view(name).is_ok_and(|view| view.dtype() == Dtype::I8)
+        self.find(name).is_ok_and(|(_, info)| info.dtype == Dtype::I8)
     }
 
     /// The matrix of this name as it is stored; as [`Weights::get`] otherwise.
@@ -90,32 +100,38 @@ impl<'a> Weights<'a> {
         if !self.is_integer(name) {
             return self.get(name, &shape).map(Matrix::Floats);
         }
-        let view = self.shaped(name, &shape)?;
+        let (_, bytes) = self.shaped(name, &shape)?;
         let scales = self.get(&format!("{name}{SCALE}"), &shape[..1])?;
         if !scales.iter().all(|scale| (scale * 128.0).is_finite()) {
             return Err(Error::NotFinite(name.to_owned()));
         }
-        let integers = view.data().iter().map(|byte| byte.cast_signed()).collect();
+        let integers = bytes.iter().map(|byte| byte.cast_signed()).collect();
         Ok(Matrix::Integers(integers, scales))
     }
 
-    fn shaped(&self, name: &str, shape: &[usize]) -> Result<safetensors::tensor::TensorView<'_>> {
-        let view = self.view(name)?;
-        if view.shape() == shape {
-            return Ok(view);
+    /// The type and the bytes of a tensor, which must have this shape.
+    fn shaped(&self, name: &str, shape: &[usize]) -> Result<(Dtype, Cow<'_, [u8]>)> {
+        let (part, info) = self.find(name)?;
+        if info.shape == shape {
+            return Ok((info.dtype, part.read(name, info)?));
         }
         Err(Error::Shape {
             name: name.to_owned(),
-            found: view.shape().to_vec(),
+            found: info.shape.clone(),
             wanted: shape.to_vec(),
         })
     }
 
+    fn find(&self, name: &str) -> Result<(&Part<'a>, &TensorInfo)> {
+        let place = self.places.get(name).map(|&i| &self.parts[i]);
+        let found = place.and_then(|part| Some((part, part.header().info(name)?)));
+        found.ok_or_else(|| Error::Missing(name.to_owned()))
+    }
+
     /// The tensor of this name as f32; its shape must be the one given, its values finite.
     pub(crate) fn get(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>> {
-        let view = self.shaped(name, shape)?;
-        let bytes = view.data();
-        let values: Vec<f32> = match view.dtype() {
+        let (dtype, bytes) = self.shaped(name, shape)?;
+        let values: Vec<f32> = match dtype {
             Dtype::F32 => {
                 bytes.as_chunks().0.iter().map(|&chunk| f32::from_le_bytes(chunk)).collect()
             }
@@ -142,10 +158,6 @@ impl<'a> Weights<'a> {
             return Err(Error::NotFinite(name.to_owned()));
         }
         Ok(values)
-    }
-
-    fn view(&self, name: &str) -> Result<safetensors::tensor::TensorView<'_>> {
-        self.tensors.tensor(name).map_err(|_| Error::Missing(name.to_owned()))
     }
 }
 

@@ -8,6 +8,7 @@ use cape::model::Embeddings;
 use cape::text::{Kinds, Piece, TokenId};
 use cape::vocab::{Candidates, Vocab};
 use cape_kernels::{Bits, Kernel, Rows, Weights};
+use rayon::prelude::*;
 
 use crate::layers::{Math, gather, project};
 use crate::weights::Matrix;
@@ -126,7 +127,8 @@ impl Words {
     pub(crate) fn distances(&self, t: TokenId, piece: Piece, which: Candidates) -> Vec<f32> {
         let candidates = self.vocab.candidates(piece, which);
         let Tables::Integers { near, scales, kernel, .. } = &self.tables else {
-            return distances(&self.embeddings, t, candidates);
+            let some = |some: &[TokenId]| distances(&self.embeddings, t, some);
+            return candidates.par_chunks(1 << 12).flat_map_iter(some).collect();
         };
         let scale = scales[t.index()];
         let integer = |v: &f32| if scale == 0.0 { 0 } else { (v / scale).round() as i8 };

@@ -777,10 +777,12 @@ fn packing_takes_the_other_files_along_and_leaves_position_numbers() {
 #[test]
 fn packing_a_broken_file_is_refused_and_writes_nothing() {
     let folder = Folder::new();
-    let files = |folder: &Folder| Files::read(folder.path()).unwrap();
+    let try_to = |folder: &Folder, target: &Path| {
+        Files::read(folder.path()).and_then(|files| pack(&files, Precision::Int8, target))
+    };
     let to = tempfile::tempdir().unwrap();
     let target = to.path().join("packed");
-    let refuse = |folder: &Folder| pack(&files(folder), Precision::Int8, &target).unwrap_err();
+    let refuse = |folder: &Folder| try_to(folder, &target).unwrap_err();
 
     let good = folder.read(WEIGHTS);
     folder.write(WEIGHTS, &good[..good.len() / 2]);
@@ -797,7 +799,7 @@ fn packing_a_broken_file_is_refused_and_writes_nothing() {
     // a file where the folder should go
     let file = to.path().join("file");
     std::fs::write(&file, "").unwrap();
-    let error = pack(&files(&Folder::new()), Precision::Int8, &file).unwrap_err();
+    let error = try_to(&Folder::new(), &file).unwrap_err();
     assert!(matches!(error, Error::Io { .. }));
 }
 
