@@ -14,7 +14,8 @@ embedded model: the paper's method in torch with the same weights, and ours.
 OpenVINO in bf16 is not asked by default: where the processor has no such instructions it emulates
 them, some fifty times slower (`--bf16` asks all the same).
 
-Each peer runs in a process of its own and is asked for one repetition at a time. The quarter of
+Each peer runs in a process of its own and is asked for one repetition at a time, when the machine
+idles (a busy one slows torch, whose threads wait for each other, far more than ours). The quarter of
 its repetitions during which other programs used the processor least is kept, and how many cores they
 used then is printed: where that is not near zero, medians say little, and the best says more.
 """
@@ -42,6 +43,17 @@ def busy():
     """Seconds of processor time that all programs used together."""
     fields = [int(v) for v in Path("/proc/stat").read_text().splitlines()[0].split()[1:]]
     return (sum(fields[:3]) + sum(fields[5:8])) / TICKS
+
+
+def wait_for_quiet(patience):
+    """Waits until the machine idles, for so many seconds at the most; how many are left."""
+    while patience > 0:
+        before = busy()
+        time.sleep(0.2)
+        if busy() - before <= 0.02:
+            break
+        patience -= 0.2
+    return patience
 
 
 class Peer:
@@ -89,16 +101,16 @@ class Peer:
         self.process.wait()
 
 
-def compare(peers, repetitions):
+def compare(peers, repetitions, patience):
     for peer in peers:
         if not peer.works:
             print(f"{peer.name}: not to be had here", file=sys.stderr)
     peers = [peer for peer in peers if peer.works]
     for repetition in range(-2, repetitions):
         for peer in peers:
+            # the last peer's threads go to sleep meanwhile
+            patience = wait_for_quiet(patience)
             peer.run(count=repetition >= 0)
-            # the last peer's threads go to sleep
-            time.sleep(0.03)
     kept = [[list(column) for column in zip(*peer.clean())] for peer in peers]
     best, median = min(kept[0][0]), statistics.median(kept[0][0])
     print(f"times faster than {peers[0].name}; {repetitions} repetitions each, alternating\n")
@@ -124,6 +136,7 @@ def main():
     parser.add_argument("what", choices=["forward", "prompt"])
     parser.add_argument("models", nargs="*", help="forward: the model in f32 and in int8")
     parser.add_argument("--repetitions", type=int, default=20)
+    parser.add_argument("--patience", type=float, default=300, help="seconds to wait for quiet")
     parser.add_argument("--bf16", action="store_true", help="forward: OpenVINO in bf16 too")
     args = parser.parse_args()
     if args.what == "forward":
@@ -141,7 +154,7 @@ def main():
             for form in ["paper", "raw", "released"]:
                 name = f"cape {arithmetic}, {form}"
                 peers.append(Peer(name, [OURS, "default", arithmetic], f"{form} {PROMPT}"))
-    compare(peers, args.repetitions)
+    compare(peers, args.repetitions, args.patience)
 
 
 if __name__ == "__main__":
