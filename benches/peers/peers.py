@@ -14,8 +14,10 @@ embedded model: the paper's method in torch with the same weights, and ours.
 OpenVINO in bf16 is not asked by default: where the processor has no such instructions it emulates
 them, some fifty times slower (`--bf16` asks all the same).
 
-Each peer runs in a process of its own and is asked for one repetition at a time. Repetitions
-during which other programs used the machine are left out, where enough others remain.
+Each peer runs in a process of its own and is asked for one repetition at a time, when the machine
+idles (a busy one slows torch, whose threads wait for each other, far more than ours). The quarter of
+its repetitions during which other programs used the processor least is kept, and how many cores they
+used then is printed: where that is not near zero, medians say little, and the best says more.
 """
 
 import argparse
@@ -43,10 +45,20 @@ def busy():
     return (sum(fields[:3]) + sum(fields[5:8])) / TICKS
 
 
+def wait_for_quiet(patience):
+    """Waits until the machine idles, for so many seconds at the most; how many are left."""
+    while patience > 0:
+        before = busy()
+        time.sleep(0.2)
+        if busy() - before <= 0.02:
+            break
+        patience -= 0.2
+    return patience
+
+
 class Peer:
     def __init__(self, name, command, request):
         self.name, self.request, self.foreign = name, request, []
-        start = time.perf_counter()
         self.process = subprocess.Popen(
             [str(part) for part in command],
             stdin=subprocess.PIPE,
@@ -57,7 +69,6 @@ class Peer:
         # what a library prints while it loads is no answer
         while (line := self.process.stdout.readline()) and line.strip() != "ready":
             pass
-        self.start = time.perf_counter() - start
         self.works = bool(line)
         self.times = []
 
@@ -75,43 +86,41 @@ class Peer:
             self.times.append(ms)
             self.foreign.append((busy() - self.own() - before) / took)
 
-    def peak_mb(self):
+    def resident_mb(self):
         status = Path(f"/proc/{self.process.pid}/status").read_text()
-        line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
+        line = next(line for line in status.splitlines() if line.startswith("VmRSS"))
         return int(line.split()[1]) * 1024 / 1e6
 
     def clean(self):
-        """The repetitions with little foreign use, or the better half of them."""
-        half = sorted(self.foreign)[len(self.foreign) // 2]
-        limit = max(0.1, half)
-        return [ms for ms, foreign in zip(self.times, self.foreign) if foreign <= limit]
+        """The quarter of the repetitions with the least foreign use, and all with next to none."""
+        limit = max(0.05, sorted(self.foreign)[len(self.foreign) // 4])
+        return [pair for pair in zip(self.times, self.foreign) if pair[1] <= limit]
 
     def stop(self):
         self.process.stdin.close()
         self.process.wait()
 
 
-def compare(peers, repetitions):
+def compare(peers, repetitions, patience):
     for peer in peers:
         if not peer.works:
             print(f"{peer.name}: not to be had here", file=sys.stderr)
     peers = [peer for peer in peers if peer.works]
     for repetition in range(-2, repetitions):
         for peer in peers:
+            # the last peer's threads go to sleep meanwhile
+            patience = wait_for_quiet(patience)
             peer.run(count=repetition >= 0)
-            # the last peer's threads go to sleep
-            time.sleep(0.03)
-    first = peers[0]
-    best, median = min(first.clean()), statistics.median(first.clean())
-    print(f"times faster than {first.name}; {repetitions} repetitions each, alternating\n")
-    print("| | best ms | median ms | faster, best | faster, median | peak MB | start s |")
+    kept = [[list(column) for column in zip(*peer.clean())] for peer in peers]
+    best, median = min(kept[0][0]), statistics.median(kept[0][0])
+    print(f"times faster than {peers[0].name}; {repetitions} repetitions each, alternating\n")
+    print("| | best ms | median ms | faster, best | faster, median | others' cores | resident MB |")
     print("|---|---|---|---|---|---|---|")
-    for peer in peers:
-        times = peer.clean()
+    for peer, (times, foreign) in zip(peers, kept):
         low, middle = min(times), statistics.median(times)
         print(
             f"| {peer.name} | {low:.1f} | {middle:.1f} | {best / low:.2f} | {median / middle:.2f} "
-            f"| {peer.peak_mb():.0f} | {peer.start:.2f} |"
+            f"| {statistics.median(foreign):.2f} | {peer.resident_mb():.0f} |"
         )
         peer.stop()
 
@@ -127,6 +136,7 @@ def main():
     parser.add_argument("what", choices=["forward", "prompt"])
     parser.add_argument("models", nargs="*", help="forward: the model in f32 and in int8")
     parser.add_argument("--repetitions", type=int, default=20)
+    parser.add_argument("--patience", type=float, default=300, help="seconds to wait for quiet")
     parser.add_argument("--bf16", action="store_true", help="forward: OpenVINO in bf16 too")
     args = parser.parse_args()
     if args.what == "forward":
@@ -144,7 +154,7 @@ def main():
             for form in ["paper", "raw", "released"]:
                 name = f"cape {arithmetic}, {form}"
                 peers.append(Peer(name, [OURS, "default", arithmetic], f"{form} {PROMPT}"))
-    compare(peers, args.repetitions)
+    compare(peers, args.repetitions, args.patience)
 
 
 if __name__ == "__main__":
