@@ -115,29 +115,41 @@ fn log_ratio_up(a: u64, b: u64) -> f64 {
 /// The r-th best candidate (r from 1) by utility, ties by index: the permutation that the ranks
 /// speak of.
 pub(crate) fn nth_best(utilities: &[f32], r: usize) -> usize {
-    let mut order: Vec<u32> = (0..utilities.len() as u32).collect();
-    let (_, nth, _) = order.select_nth_unstable_by(r - 1, |&a, &b| better(utilities, a, b));
-    *nth as usize
+    let mut keys = keys(utilities);
+    let (_, nth, _) = keys.select_nth_unstable(r - 1);
+    index(*nth) as usize
 }
 
 /// The rank of a candidate, counted from 1.
 pub(crate) fn rank_of(utilities: &[f32], candidate: usize) -> usize {
-    let candidate = candidate as u32;
-    1 + (0..utilities.len() as u32)
-        .filter(|&other| better(utilities, other, candidate).is_lt())
-        .count()
+    let own = falling(utilities[candidate]);
+    let (before, after) = utilities.split_at(candidate);
+    // of equal ones those with a smaller index are better
+    let before = before.iter().filter(|&&u| falling(u) <= own).count();
+    1 + before + after.iter().filter(|&&u| falling(u) < own).count()
 }
 
 /// All candidates, best first.
 pub(crate) fn ranking(utilities: &[f32]) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..utilities.len() as u32).collect();
-    order.sort_unstable_by(|&a, &b| better(utilities, a, b));
-    order
+    let mut keys = keys(utilities);
+    keys.sort_unstable();
+    keys.into_iter().map(index).collect()
 }
 
-/// The order: larger utility first, then smaller index. Total on finite floats.
-fn better(utilities: &[f32], a: u32, b: u32) -> std::cmp::Ordering {
-    utilities[b as usize].total_cmp(&utilities[a as usize]).then(a.cmp(&b))
+/// A number for each candidate, the smaller the better: larger utility first, then smaller index.
+fn keys(utilities: &[f32]) -> Vec<u64> {
+    (0..).zip(utilities).map(|(i, &u)| u64::from(falling(u)) << 32 | i).collect()
+}
+
+fn index(key: u64) -> u32 {
+    (key & u64::from(u32::MAX)) as u32
+}
+
+/// A number that falls as the float rises, in the total order of floats.
+fn falling(u: f32) -> u32 {
+    let bits = u.to_bits();
+    // the bits of positive floats rise with them, those of negative ones fall
+    if bits >> 31 == 0 { 0x7fff_ffff - bits } else { bits }
 }
 
 #[cfg(test)]
@@ -166,9 +178,15 @@ mod tests {
 
         #[test]
         fn selection_agrees_with_sorting(
-            utilities in prop::collection::vec((0_u8..6).prop_map(|u| f32::from(u) / 5.0), 2..60)
+            utilities in prop::collection::vec(
+                prop_oneof![(0_u8..6).prop_map(|u| f32::from(u) / 5.0), any::<u32>().prop_map(f32::from_bits)],
+                2..60,
+            )
         ) {
+            let mut sorted: Vec<u32> = (0..utilities.len() as u32).collect();
+            sorted.sort_by(|&a, &b| utilities[b as usize].total_cmp(&utilities[a as usize]));
             let ranking = ranking(&utilities);
+            prop_assert_eq!(&ranking, &sorted);
             for (r, &best) in ranking.iter().enumerate() {
                 prop_assert_eq!(nth_best(&utilities, r + 1), best as usize);
                 prop_assert_eq!(rank_of(&utilities, best as usize), r + 1);
