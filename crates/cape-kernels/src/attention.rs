@@ -42,6 +42,10 @@ impl Attention<'_> {
     /// If the sizes do not agree.
     pub fn forward(&self, q: &[f32], k: &[f32], v: &[f32], kernel: Kernel, out: &mut Vec<f32>) {
         let row = self.heads * self.width;
+        let rows = |counts: &[usize]| counts.iter().sum::<usize>() * row;
+        assert_eq!(self.queries.len(), self.lens.len(), "as many sequences");
+        assert_eq!(q.len(), rows(self.queries), "the queries of each sequence");
+        assert!(k.len() == rows(self.lens) && v.len() == k.len(), "the rows of each sequence");
         out.resize(q.len(), 0.0);
         let (mut parts, mut rest, mut from, mut start) = (Vec::new(), &mut out[..], 0, 0);
         for (&queries, &len) in self.queries.iter().zip(self.lens) {
@@ -247,8 +251,10 @@ mod tests {
             (from, start) = (from + queries, start + len);
         }
         for kernel in Kernel::available() {
-            let mut got = Vec::new();
+            let (mut got, mut plain) = (Vec::new(), Vec::new());
             attention.forward(&q, &k, &v, kernel, &mut got);
+            attention.forward(&q, &k, &v, Kernel::PORTABLE, &mut plain);
+            assert!(got == plain, "{kernel:?} gives other bits");
             for (got, want) in got.iter().zip(&want) {
                 assert!((f64::from(*got) - want).abs() < 1e-5, "{kernel:?}: {got} {want}");
             }

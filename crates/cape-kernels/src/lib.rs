@@ -16,6 +16,7 @@
 //! ```
 
 mod attention;
+mod dots;
 mod kernel;
 mod product;
 mod rows;
@@ -24,6 +25,7 @@ mod weights;
 mod x86;
 
 pub use attention::Attention;
+pub use dots::dots;
 pub use kernel::Kernel;
 pub use rows::{Bits, Rows};
 pub use weights::{Weights, rounded};

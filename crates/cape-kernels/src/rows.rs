@@ -61,8 +61,12 @@ impl Rows {
     }
 
     /// One row of integers as they are.
+    ///
+    /// # Panics
+    /// If there is none.
     #[must_use]
     pub fn integers(values: &[i8], scale: f32) -> Self {
+        assert!(!values.is_empty(), "there is something to multiply");
         let stride = values.len().next_multiple_of(DEEP);
         let mut bytes = Aligned::zeros(PADDED * stride);
         for (byte, v) in bytes.get_mut(values.len()).iter_mut().zip(values) {

@@ -17,6 +17,7 @@ use std::arch::x86_64::{
 use std::sync::LazyLock;
 
 use crate::attention::{Head, attend_plain};
+use crate::dots::dots_plain;
 use crate::kernel::Path;
 use crate::product::{Block, finish_plain, sums_plain};
 use crate::rows::{Bits, round_row_plain};
@@ -102,7 +103,8 @@ pub(crate) fn sums(
     panel: &[i8],
     sums: &mut [[i32; WIDE]],
 ) {
-    assert!(stride.is_multiple_of(DEEP) && panel.len() == stride * WIDE, "a whole panel");
+    assert!(stride > 0 && stride.is_multiple_of(DEEP), "whole groups of inputs");
+    assert!(panel.len() == stride * WIDE, "a whole panel");
     assert!(bytes.len() >= sums.len() * stride, "a row of bytes per row of sums");
     match kernel.0 {
         Path::Amx if bytes.len() >= 32 * stride => {
@@ -348,3 +350,4 @@ macro_rules! widths {
 widths!(round_row, round_row_plain, (x: &[f32], bits: Bits, bytes: &mut [u8]) -> f32);
 widths!(finish, finish_plain, (block: &Block<'_>, bits: Bits, lines: &mut [&mut [f32]]) -> ());
 widths!(attend, attend_plain, (head: &mut Head<'_>) -> ());
+widths!(dots, dots_plain, (x: &[f32], rows: [&[f32]; 4]) -> [f32; 4]);

@@ -10,7 +10,7 @@ use crate::causal::Loaded;
 use crate::gguf::Gguf;
 use crate::masked;
 use crate::weights::Weights;
-use crate::{Options, Result, gguf_model, gpt2, llama_config};
+use crate::{Arithmetic, Options, Result, gguf_model, gpt2, llama_config};
 
 /// A network, by its kind.
 pub(crate) enum Architecture {
@@ -48,6 +48,14 @@ impl Architecture {
     /// From a GGUF file.
     pub(crate) fn of_gguf(file: &Gguf<'_>, options: Options) -> Result<Self> {
         Ok(Self::Causal(Box::new(gguf_model::load(file, options)?), LLAMA))
+    }
+
+    /// The numbers that it computes in.
+    pub(crate) fn arithmetic(&self) -> Arithmetic {
+        match self {
+            Self::Masked(network) => network.math().arithmetic(),
+            Self::Causal(loaded, _) => loaded.math.arithmetic(),
+        }
     }
 
     /// The size in words.

@@ -148,12 +148,13 @@ impl Files {
             rayon::join(|| self.tokenizer.load(), network)
         };
         let (tokenizer, network) = (tokenizer?, network?);
-        let shape = network.describe();
+        let (shape, arithmetic) = (network.describe(), network.arithmetic());
         let model = network.with(Arc::clone(tokenizer.vocab()), calibration, window)?;
         Ok(Device {
             model,
             tokenizer: Arc::new(tokenizer),
             shape,
+            arithmetic,
             calibrated: calibration.is_some(),
         })
     }

@@ -99,7 +99,8 @@ struct Layer {
 /// From `config.json` and the weights.
 pub(crate) fn load(config: &[u8], file: &Weights<'_>, options: Options) -> Result<Loaded> {
     let config = Config::parse(config)?;
-    let math = options.math(file.has_integers());
+    // its matrices have one row per input, and so have the scales of packed ones: they are widened
+    let math = options.math(false);
     let load = Loader { file, config: &config, math };
     let (hidden, vocab) = (config.n_embd, config.vocab_size);
     let count = config.n_head;

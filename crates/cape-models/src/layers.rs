@@ -9,6 +9,7 @@ use rten_simd::{SimdOp, SimdUnaryOp};
 use rten_tensor::NdTensorView;
 use rten_vecmath::{Gelu, Normalize, NormalizeOptions, Sum, SumSquareSub};
 
+use crate::Arithmetic;
 use crate::weights::Matrix;
 
 /// How a network computes.
@@ -17,6 +18,16 @@ pub(crate) struct Math {
     /// Weights of 8 bits and activations of so many; none for floats.
     pub(crate) integers: Option<Bits>,
     pub(crate) kernel: Kernel,
+}
+
+impl Math {
+    pub(crate) fn arithmetic(self) -> Arithmetic {
+        match self.integers {
+            None => Arithmetic::F32,
+            Some(Bits::Sixteen) => Arithmetic::Int16,
+            Some(Bits::Eight) => Arithmetic::Int8,
+        }
+    }
 }
 
 /// Rows that go into one or more linear layers, rounded when the first of them asks.
@@ -163,21 +174,5 @@ pub(crate) fn gather(x: &[f32], width: usize, rows: &[usize]) -> Vec<f32> {
     for &row in rows {
         y.extend_from_slice(&x[row * width..][..width]);
     }
-    y
-}
-
-/// One logit per row of `table` for each row of `x`: `x·tableᵀ + b`, the table used as it lies.
-pub(crate) fn project(x: &[f32], table: &[f32], bias: &[f32]) -> Vec<f32> {
-    let width = table.len() / bias.len();
-    let rows = x.len() / width;
-    let mut y = vec![0.0; rows * bias.len()];
-    GemmExecutor::new()
-        .gemm(
-            &mut y,
-            GemmInputA::Unpacked(NdTensorView::from_data([rows, width], x)),
-            GemmInputB::Unpacked(NdTensorView::from_data([bias.len(), width], table).transposed()),
-            GemmOptions { bias: Some(BiasVector::Row(bias)), ..Default::default() },
-        )
-        .expect("the sizes agree by construction");
     y
 }

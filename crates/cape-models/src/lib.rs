@@ -76,6 +76,8 @@ pub struct Device {
     pub tokenizer: Arc<Tokenizer>,
     /// The model's architecture and size in words.
     pub shape: String,
+    /// The numbers that it computes in; never `Auto`.
+    pub arithmetic: Arithmetic,
     /// Whether the model came with a calibration of its own; without one the public default
     /// stands in.
     pub calibrated: bool,

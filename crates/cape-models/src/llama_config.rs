@@ -92,7 +92,11 @@ impl Config {
         let all = [&self.rope_parameters, &self.rope_scaling];
         let theta = all.into_iter().flatten().find_map(|scaling| scaling.rope_theta);
         let rope = Rope::new(theta.or(self.rope_theta).unwrap_or(10_000.0), width)?;
-        all.into_iter().flatten().try_fold(rope, Rope::scale)
+        // newer files say it in the first of the two, some in both
+        match all.into_iter().flatten().next() {
+            Some(scaling) => rope.scale(scaling),
+            None => Ok(rope),
+        }
     }
 }
 

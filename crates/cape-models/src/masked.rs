@@ -47,6 +47,10 @@ impl Network {
         Ok(Self { family, encoder, tables, math })
     }
 
+    pub(crate) fn math(&self) -> Math {
+        self.math
+    }
+
     /// The size in words.
     pub(crate) fn describe(&self) -> String {
         self.family.shape.describe()

@@ -20,6 +20,17 @@ pub enum Arithmetic {
 }
 
 impl Arithmetic {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::F32 => "f32",
+            Self::Int16 => "int16",
+            Self::Int8 => "int8",
+        }
+    }
+
     /// The arithmetic of this name: `auto`, `f32`, `int16` or `int8`.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {

@@ -166,7 +166,8 @@ impl<'a> Transfer<'a> {
             status => return Err(refusal(file, status).into()),
         }
         // one byte more than announced is enough to see that it is too long
-        let mut body = answer.into_body().into_reader().take(announced.size - have + 1);
+        let mut body =
+            answer.into_body().into_reader().take((announced.size - have).saturating_add(1));
         let mut bytes = vec![0; 1 << 16];
         loop {
             let read = match body.read(&mut bytes) {

@@ -7,10 +7,10 @@ use cape::distance::distances;
 use cape::model::Embeddings;
 use cape::text::{Kinds, Piece, TokenId};
 use cape::vocab::{Candidates, Vocab};
-use cape_kernels::{Bits, Kernel, Rows, Weights};
+use cape_kernels::{Bits, Kernel, Rows, Weights, dots};
 use rayon::prelude::*;
 
-use crate::layers::{Math, gather, project};
+use crate::layers::{Math, gather};
 use crate::weights::Matrix;
 
 /// The input embeddings and the decoder of a model.
@@ -22,8 +22,11 @@ pub(crate) struct Words {
 }
 
 enum Tables {
-    /// The decoder's rows, where they are not the embeddings.
-    F32(Option<Vec<f32>>),
+    F32 {
+        /// The decoder's rows, where they are not the embeddings.
+        decoder: Option<Vec<f32>>,
+        kernel: Kernel,
+    },
     Integers {
         near: Arc<Kinds<Part>>,
         /// The same as `near` where the decoder is tied to the embeddings.
@@ -57,7 +60,8 @@ impl Words {
         let Some(bits) = math.integers else {
             let decoder = decoder.map(|decoder| decoder.into_floats(width));
             let embeddings = Embeddings::new(embeddings.into_floats(width), width);
-            return Self { vocab, embeddings, tables: Tables::F32(decoder), bias };
+            let tables = Tables::F32 { decoder, kernel: math.kernel };
+            return Self { vocab, embeddings, tables, bias };
         };
         let (near, scales) = parts(&vocab, &embeddings, width);
         let near = Arc::new(near);
@@ -91,13 +95,28 @@ impl Words {
     /// For each row of `x`, one logit per candidate of a position of its kind.
     pub(crate) fn logits(&self, x: &[f32], kinds: &[Piece], which: Candidates) -> Vec<Vec<f32>> {
         match &self.tables {
-            Tables::F32(decoder) => {
+            Tables::F32 { decoder, kernel } => {
                 let decoder = decoder.as_deref().unwrap_or(self.embeddings.data());
-                let logits = project(x, decoder, &self.bias);
-                let rows = logits.chunks_exact(self.bias.len()).zip(kinds);
-                let candidates = |piece| self.vocab.candidates(piece, which).iter();
-                rows.map(|(row, &piece)| candidates(piece).map(|id| row[id.index()]).collect())
-                    .collect()
+                let width = self.embeddings.dim();
+                let mut out = vec![Vec::new(); kinds.len()];
+                for piece in [Piece::Start, Piece::Continuation] {
+                    let wanted: Vec<usize> =
+                        (0..kinds.len()).filter(|&i| kinds[i] == piece).collect();
+                    let ids = self.vocab.candidates(piece, which);
+                    let some = |ids: &[TokenId]| {
+                        let at = |i: usize| ids[i.min(ids.len() - 1)].index();
+                        let rows = std::array::from_fn(|i| &decoder[at(i) * width..][..width]);
+                        let of = |&i: &usize| dots(*kernel, &x[i * width..][..width], rows);
+                        wanted.iter().map(of).collect::<Vec<[f32; 4]>>()
+                    };
+                    let fours: Vec<Vec<[f32; 4]>> =
+                        ids.par_chunks(4).with_min_len(64).map(some).collect();
+                    for (k, &i) in wanted.iter().enumerate() {
+                        let row = fours.iter().flat_map(|four| four[k]).zip(ids);
+                        out[i] = row.map(|(dot, id)| dot + self.bias[id.index()]).collect();
+                    }
+                }
+                out
             }
             Tables::Integers { decoder, bias, bits, kernel, .. } => {
                 let width = self.embeddings.dim();

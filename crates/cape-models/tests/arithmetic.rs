@@ -77,9 +77,17 @@ fn all_kernels_give_the_same_bits() {
 }
 
 #[test]
-fn integers_give_the_same_bits_in_every_batch() {
-    let device = packed(Arithmetic::Int16, Kernel::best());
-    let all: Vec<Vec<TokenId>> = TEXTS.iter().map(|text| ids(&device, text)).collect();
+fn a_prompt_gives_the_same_bits_in_every_batch() {
+    for arithmetic in [Arithmetic::F32, Arithmetic::Int16, Arithmetic::Int8] {
+        same_bits_in_every_batch(&packed(arithmetic, Kernel::best()));
+    }
+    for name in ["gpt2-tiny", "llama-tiny", "qwen2-tiny", "roberta-tiny"] {
+        same_bits_in_every_batch(&Files::read(&fixture(name)).unwrap().load().unwrap());
+    }
+}
+
+fn same_bits_in_every_batch(device: &Device) {
+    let all: Vec<Vec<TokenId>> = TEXTS.iter().map(|text| ids(device, text)).collect();
     let ask = |texts: &[Vec<TokenId>]| {
         let positions: Vec<Vec<(usize, Piece)>> = texts
             .iter()

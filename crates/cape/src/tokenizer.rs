@@ -69,16 +69,6 @@ impl Tokenizer {
         &self.vocab
     }
 
-    /// The tokenizer of a model with this many rows. Some models have more rows than their
-    /// tokenizer has entries: the further entries have no text and are never drawn.
-    #[must_use]
-    pub fn padded(mut self, rows: usize) -> Self {
-        if rows > self.vocab.len() {
-            self.vocab = Arc::new(Arc::unwrap_or_clone(self.vocab).padded(rows));
-        }
-        self
-    }
-
     /// Adds the phrases of a user's list, one a line, to what is kept. Blank lines are skipped.
     pub fn keep(&self, list: &str, keep: &mut KeepList) -> Result<()> {
         for phrase in list.lines() {

@@ -118,18 +118,6 @@ impl Vocab {
         Some(vocab)
     }
 
-    /// The vocabulary with as many entries as a model has rows, where it has more of them than the
-    /// tokenizer has entries: the further ones have no text and are never drawn.
-    #[must_use]
-    pub(crate) fn padded(mut self, rows: usize) -> Self {
-        for _ in self.len()..rows {
-            self.written.push("");
-            self.surfaces.push("");
-            self.pieces.push(None);
-        }
-        self
-    }
-
     /// How many entries there are.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "it holds the unknown token at least")]
@@ -322,14 +310,5 @@ mod tests {
         assert_eq!(vocab.piece_id("中", Piece::Continuation), None);
         assert_eq!(vocab.piece_id("é", Piece::Continuation), Some(TokenId(8)));
         assert!(vocab.is_special(TokenId(0)) && !vocab.is_special(TokenId(14)));
-    }
-
-    #[test]
-    fn rows_beyond_the_tokenizer_are_never_drawn() {
-        let vocab = Vocab::byte_level(&["<s>", "Ġa"], &[TokenId(0)], "<s>").unwrap().padded(5);
-        assert_eq!(vocab.len(), 5);
-        assert_eq!(ids(&vocab, Piece::Start, Candidates::All), [1]);
-        assert_eq!((vocab.piece(TokenId(4)), vocab.surface(TokenId(4))), (None, ""));
-        assert_eq!(vocab.padded(3).len(), 5, "never fewer");
     }
 }

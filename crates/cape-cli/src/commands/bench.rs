@@ -17,7 +17,6 @@ use cape::tokenizer::Tokenizer;
 use cape::utility::Lambdas;
 use cape::vocab::Candidates;
 use cape_models::{Device, Options};
-use clap::ValueEnum;
 use serde::Serialize;
 
 use crate::args::{BenchArgs, ContextArg};
@@ -59,7 +58,7 @@ pub(crate) fn run(args: &BenchArgs) -> Done {
 struct Report {
     model: String,
     shape: String,
-    arithmetic: String,
+    arithmetic: &'static str,
     kernel: &'static str,
     threads: usize,
     load_ms: f64,
@@ -116,11 +115,10 @@ impl Report {
             }
         }
         waiting.finish_and_clear();
-        let arithmetic = args.arithmetic.to_possible_value();
         Ok(Self {
             model: model.to_owned(),
             shape: device.shape,
-            arithmetic: arithmetic.map_or_else(String::new, |value| value.get_name().to_owned()),
+            arithmetic: device.arithmetic.name(),
             kernel: options.kernel.name(),
             threads: rayon::current_num_threads(),
             load_ms,

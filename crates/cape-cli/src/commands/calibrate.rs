@@ -26,5 +26,5 @@ pub(crate) fn run(args: &CalibrateArgs) -> Done {
     progress.finish_and_clear();
     let path = cape_models::save_calibration(&dir, calibration)?;
     let (lo, hi) = (calibration.lo(), calibration.hi());
-    print(&format!("lo {lo}  hi {hi}  written to {}", path.display()))
+    print(&format!("lo {lo:.3}  hi {hi:.3}  written to {}", path.display()))
 }

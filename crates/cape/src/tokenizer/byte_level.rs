@@ -37,12 +37,18 @@ impl Tokenizer {
         let surfaces: Vec<&str> = words.iter().map(|&(start, end)| &text[start..end]).collect();
         let judged = keep.judge(&surfaces);
         let Spans { mut tokens, shared } = self.byte_level_spans(text)?;
+        // tokens that share a character are judged together: where a mark and an accent become one
+        // character, the entry of the first token tells of the accent
+        let mut ends: Vec<usize> = tokens.iter().map(|token| token.end).collect();
+        for &(i, _) in shared.iter().rev() {
+            ends[i - 1] = ends[i - 1].max(ends[i]);
+        }
         let mut shared = shared.into_iter().peekable();
         for (i, token) in tokens.iter_mut().enumerate() {
             let start = shared.next_if(|&(j, _)| j == i).map_or(token.start, |(_, start)| start);
             if token.kept.is_none() {
                 let first = words.partition_point(|&(_, end)| end <= start);
-                let last = words.partition_point(|&(start, _)| start < token.end);
+                let last = words.partition_point(|&(start, _)| start < ends[i]);
                 let whys = judged.get(first..last).unwrap_or_default();
                 let all = whys.iter().all(Option::is_some);
                 token.kept = whys.first().copied().flatten().filter(|_| all);
