@@ -25,10 +25,12 @@ impl Matrix {
         match self {
             Self::Floats(floats) => floats,
             Self::Integers(integers, scales) => {
-                let row = |(row, &scale): (&[i8], &f32)| {
-                    row.iter().map(|&v| f32::from(v) * scale).collect::<Vec<f32>>()
-                };
-                integers.chunks(columns.max(1)).zip(&scales).flat_map(row).collect()
+                // row by row into room that is there: a flat map would grow it number by number
+                let mut floats = Vec::with_capacity(integers.len());
+                for (row, &scale) in integers.chunks(columns.max(1)).zip(&scales) {
+                    floats.extend(row.iter().map(|&v| f32::from(v) * scale));
+                }
+                floats
             }
         }
     }
