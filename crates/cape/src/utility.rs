@@ -87,7 +87,7 @@ pub fn nearness(distances: &[f32], lambdas: Lambdas) -> Vec<f32> {
             return f32::NAN;
         }
         let d_norm = if range > 0.0 { (f64::from(d) - near) / range } else { 0.0 };
-        (-lambdas.d * d_norm).exp() as f32
+        ((-lambdas.d * d_norm) as f32).exp()
     };
     distances.iter().map(of).collect()
 }
