@@ -1,9 +1,10 @@
 //! The paper's shape on SST-2: share kept, ROUGE-L and the KNN attack as ε grows.
 //!
-//! `cargo run --release -p cape-models --example sst2 -- SST2_DEV.tsv [ARITHMETIC [ε,…]]`
+//! `cargo run --release -p cape-models --example sst2 -- SST2_DEV.tsv [MODEL[:ARITHMETIC] [ε,…]]`
 //!
 //! Runs the paper's form (equal-width, raw, all) and ours (ranked, released, typed) over every
-//! sentence of the first column, with the default model and seeded draws; without ε, at the paper's.
+//! sentence of the first column, with seeded draws; without a model with the default one, without ε at
+//! the paper's.
 
 use std::sync::Arc;
 
@@ -39,16 +40,19 @@ struct Sums {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let path = args.first().ok_or("usage: sst2 SST2_DEV.tsv [ARITHMETIC [ε,…]]")?;
-    let arithmetic = Arithmetic::named(args.get(1).map_or("auto", String::as_str))
-        .ok_or("the arithmetic is auto, f32, int16 or int8")?;
+    let path = args.first().ok_or("usage: sst2 SST2_DEV.tsv [MODEL[:ARITHMETIC] [ε,…]]")?;
+    let model = args.get(1).map_or(DEFAULT, String::as_str);
+    let (model, arithmetic) = match model.rsplit_once(':') {
+        Some((model, name)) => (model, Arithmetic::named(name).ok_or("no such arithmetic")?),
+        None => (model, Arithmetic::Auto),
+    };
     let epsilons = match args.get(2) {
         Some(list) => list.split(',').map(str::parse).collect::<Result<_, _>>()?,
         None => EPSILONS.to_vec(),
     };
     let file = std::fs::read_to_string(path)?;
     let sentences: Vec<&str> = file.lines().skip(1).filter_map(|l| l.split('\t').next()).collect();
-    let device = load_with(DEFAULT, Options { arithmetic, ..Options::default() })?;
+    let device = load_with(model, Options { arithmetic, ..Options::default() })?;
     println!("{} sentences", sentences.len());
     println!("| form | ε | holds per token | kept % | ROUGE-L % | KNN-10 privacy % |");
     println!("|---|---|---|---|---|---|");
