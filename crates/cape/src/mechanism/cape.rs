@@ -121,8 +121,8 @@ pub struct Explanation<'a> {
 /// How many positions go to the model at once.
 const BATCH: usize = 16;
 
-/// How many numbers the rows of nearness that are kept may have together: 16 MB.
-const NEAR: usize = 1 << 22;
+/// How many numbers the rows of nearness that are kept may have together: 8 MB.
+const NEAR: usize = 1 << 21;
 
 impl Cape {
     /// The mechanism with these settings.
