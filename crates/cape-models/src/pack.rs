@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use cape_kernels::rounded;
 use half::bf16;
 use safetensors::{Dtype, tensor::TensorView};
 
@@ -36,7 +37,8 @@ pub fn pack(files: &Files, precision: Precision, dir: &Path) -> Result<()> {
         let values = weights.get(&name, &shape)?;
         match (precision, &shape[..]) {
             (Precision::Int8, &[rows, columns]) if columns > 0 => {
-                let (bytes, scales) = quantize(&values, columns);
+                let (integers, scales) = rounded(&values, columns);
+                let bytes = integers.iter().map(|v| v.cast_unsigned()).collect();
                 let scales = scales.iter().flat_map(|s| s.to_le_bytes()).collect();
                 tensors.insert(format!("{name}{SCALE}"), (Dtype::F32, vec![rows], scales));
                 tensors.insert(name, (Dtype::I8, shape, bytes));
@@ -59,17 +61,4 @@ pub fn pack(files: &Files, precision: Precision, dir: &Path) -> Result<()> {
     let views = views.collect::<Result<Vec<_>>>()?;
     let bytes = safetensors::serialize(views, None).map_err(Error::Weights)?;
     files.write_with(&bytes, dir)
-}
-
-/// Bytes and one scale per row: the nearest of 255 levels, symmetric about zero.
-fn quantize(values: &[f32], columns: usize) -> (Vec<u8>, Vec<f32>) {
-    let mut bytes = Vec::with_capacity(values.len());
-    let mut scales = Vec::with_capacity(values.len() / columns);
-    for row in values.chunks_exact(columns) {
-        let largest = row.iter().fold(0_f32, |m, v| m.max(v.abs()));
-        let scale = if largest > 0.0 { largest / 127.0 } else { 1.0 };
-        bytes.extend(row.iter().map(|v| ((v / scale).round() as i8).cast_unsigned()));
-        scales.push(scale);
-    }
-    (bytes, scales)
 }
