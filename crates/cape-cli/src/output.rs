@@ -186,7 +186,7 @@ pub(crate) fn release<'a>(
         released: &token.released,
         kept: match token.outcome {
             Outcome::Kept(why) => Some(why.as_str()),
-            Outcome::Drawn { .. } => None,
+            _ => None,
         },
     });
     ReleaseJson {

@@ -138,7 +138,8 @@ impl EqualWidth {
             return Ok(rounding);
         }
         let largest = 2.0 * (MOST_ROUNDING * TOP / n as f64).ln();
-        Err(Error::Underflow { epsilon: self.epsilon.get(), candidates: n, largest })
+        let (what, epsilon) = ("equal-width buckets", self.epsilon.get());
+        Err(Error::Underflow { what, epsilon, candidates: n, largest })
     }
 }
 

@@ -11,7 +11,7 @@ pub fn distances(embeddings: &Embeddings, t: TokenId, candidates: &[TokenId]) ->
 }
 
 /// Σ (a − b)², in lanes of its own so that the compiler can use vector registers.
-fn squared(a: &[f32], b: &[f32]) -> f32 {
+pub(crate) fn squared(a: &[f32], b: &[f32]) -> f32 {
     const LANES: usize = 16;
     let mut sums = [0_f32; LANES];
     let (a_chunks, a_rest) = a.as_chunks::<LANES>();

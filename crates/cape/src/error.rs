@@ -15,12 +15,14 @@ pub enum Error {
         /// What was given.
         value: f64,
     },
-    /// The integer weights of equal-width buckets cannot hold so large an ε.
+    /// The integer weights of a draw cannot hold so large an ε.
     #[error(
-        "epsilon {epsilon} is too large for equal-width buckets over {candidates} candidates: \
-         the smallest weight would be lost in rounding (the largest epsilon here is {largest:.1})"
+        "epsilon {epsilon} is too large for {what} over {candidates} candidates: the smallest weight \
+         would be lost in rounding (the largest epsilon here is {largest:.1})"
     )]
     Underflow {
+        /// What was to be drawn.
+        what: &'static str,
         /// The ε asked for.
         epsilon: f64,
         /// How many candidates there are.

@@ -11,17 +11,31 @@ const STOPWORDS: &str = include_str!("stopwords_en.txt");
 #[derive(Clone)]
 pub struct KeepList {
     stopwords: HashSet<&'static str>,
+    /// Whether punctuation marks are kept.
+    marks: bool,
     /// Listed phrases as sequences of words, by their first word, longest first.
     listed: HashMap<String, Vec<Vec<String>>>,
 }
 
 impl Default for KeepList {
     fn default() -> Self {
-        Self { stopwords: STOPWORDS.lines().collect(), listed: HashMap::new() }
+        Self { marks: true, ..Self::stopwords() }
     }
 }
 
 impl KeepList {
+    /// Nothing is kept.
+    #[must_use]
+    pub fn none() -> Self {
+        Self { stopwords: HashSet::new(), marks: false, listed: HashMap::new() }
+    }
+
+    /// Stopwords alone are kept.
+    #[must_use]
+    pub fn stopwords() -> Self {
+        Self { stopwords: STOPWORDS.lines().collect(), ..Self::none() }
+    }
+
     /// Adds a phrase, already split into the words that the tokenizer sees in it.
     pub(crate) fn add(&mut self, words: &[&str]) {
         let words: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
@@ -54,7 +68,7 @@ impl KeepList {
     fn alone(&self, word: &str) -> Option<Why> {
         if self.stopwords.contains(word) {
             Some(Why::Stopword)
-        } else if word.len() == 1 && word.bytes().all(|b| b.is_ascii_punctuation()) {
+        } else if self.marks && word.len() == 1 && word.bytes().all(|b| b.is_ascii_punctuation()) {
             Some(Why::Punctuation)
         } else {
             None

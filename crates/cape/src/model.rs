@@ -85,6 +85,20 @@ impl Embeddings {
         Self { data, dim }
     }
 
+    /// The same rows, each of length one; a row of zeros stays as it is.
+    #[must_use]
+    pub fn unit(mut self) -> Self {
+        for row in self.data.chunks_exact_mut(self.dim) {
+            let length = row.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>().sqrt();
+            if length > 0.0 {
+                for x in row {
+                    *x = (f64::from(*x) / length) as f32;
+                }
+            }
+        }
+        self
+    }
+
     /// A token's row.
     #[must_use]
     pub fn row(&self, id: TokenId) -> &[f32] {

@@ -28,6 +28,10 @@ impl Epsilon {
 pub enum Notion {
     /// Local differential privacy: any two tokens.
     Ldp,
+    /// ε for each unit of distance between two words: near ones are protected, far ones less.
+    MetricLdp,
+    /// Two words on the same list only: which list it is, is not protected.
+    WithinList,
     /// Nothing is promised.
     None,
 }
@@ -48,6 +52,8 @@ impl fmt::Display for Notion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Ldp => "LDP",
+            Self::MetricLdp => "metric LDP",
+            Self::WithinList => "within a list",
             Self::None => "none",
         })
     }
@@ -78,7 +84,8 @@ pub struct Guarantee {
     /// The ε that was asked for.
     pub nominal: Epsilon,
     /// What holds for one draw: the log-ratio of the probabilities of any output, for any two
-    /// true tokens and any two contexts, is at most this.
+    /// true tokens (on one list, where the notion says so) and any two contexts, is at most this;
+    /// infinite where nothing is known.
     pub bound: f64,
     /// The largest probability with which a draw falls on the true token, whatever the prompt: as
     /// public as the settings.
@@ -120,6 +127,8 @@ impl Guarantee {
 pub struct Privacy {
     /// What the mechanism guarantees; nothing if the draws came from a seed.
     pub guarantee: Guarantee,
+    /// Whether the draws came from a seed.
+    pub seeded: bool,
     /// How many tokens were drawn: each of them spends the bound.
     pub sensitive: usize,
     /// The largest probability with which any of them stayed the same: public.
@@ -132,10 +141,11 @@ pub struct Privacy {
 impl Privacy {
     /// From the kind of every drawn token and the probability with which it stays the same.
     #[must_use]
-    pub fn new(guarantee: Guarantee, drawn: &[(Piece, f64)]) -> Self {
+    pub fn new(guarantee: Guarantee, drawn: &[(Piece, f64)], seeded: bool) -> Self {
         let retained: f64 = drawn.iter().map(|(_, retention)| retention).sum();
         Self {
-            guarantee,
+            guarantee: if seeded { guarantee.void() } else { guarantee },
+            seeded,
             sensitive: drawn.len(),
             most_kept: drawn
                 .iter()

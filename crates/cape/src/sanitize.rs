@@ -7,7 +7,7 @@ use crate::mechanism::Mechanism;
 use crate::privacy::Privacy;
 use crate::rng::{CryptoRng, Generator};
 use crate::text::{Outcome, Piece, Release, ReleasedToken, TokenId, Tokens};
-use crate::tokenizer::Tokenizer;
+use crate::tokenizer::{Tokenizer, number};
 use crate::vocab::Vocab;
 use crate::{Error, Result};
 
@@ -69,18 +69,13 @@ fn release(
     mechanism: &dyn Mechanism,
     rng: &Generator,
 ) -> Release {
-    let guarantee = mechanism.guarantee();
-    let guarantee = if rng.is_seeded() { guarantee.void() } else { guarantee };
     let drawn: Vec<(Piece, f64)> = tokens
         .as_slice()
         .iter()
         .zip(outcomes)
-        .filter_map(|(token, outcome)| match *outcome {
-            Outcome::Drawn { retention, .. } => Some((token.piece, retention)),
-            Outcome::Kept(_) => None,
-        })
+        .filter_map(|(token, outcome)| Some((token.piece, outcome.retention()?)))
         .collect();
-    let privacy = Privacy::new(guarantee, &drawn);
+    let privacy = Privacy::new(mechanism.guarantee(), &drawn, rng.is_seeded());
     let (text, tokens) = assemble(text, tokens, outcomes, vocab);
     Release { text, tokens, privacy }
 }
@@ -88,7 +83,8 @@ fn release(
 /// Puts the outcomes in the place of their tokens: kept text and white space byte for byte.
 ///
 /// Where two words met without a space between them (as in scripts that do not use any), and one
-/// of them was replaced, a space is put in, lest they run together.
+/// of them was replaced, a space is put in, lest they run together. What is left out takes the white
+/// space before it along.
 ///
 /// # Panics
 /// If there is not one outcome per token.
@@ -104,24 +100,26 @@ pub fn assemble(
     let mut released_tokens = Vec::with_capacity(outcomes.len());
     let (mut at, mut after_draw) = (0, false);
     for (token, &outcome) in tokens.as_slice().iter().zip(outcomes) {
-        out.push_str(&text[at..token.start]);
+        let own = &text[token.start..token.end];
         let (released, drawn, begins) = match outcome {
-            Outcome::Kept(_) => (&text[token.start..token.end], false, token.piece),
+            Outcome::Kept(_) => (own.to_owned(), false, token.piece),
             Outcome::Drawn { id, .. } => {
-                (vocab.surface(id), true, vocab.piece(id).unwrap_or(Piece::Start))
+                (vocab.surface(id).to_owned(), true, vocab.piece(id).unwrap_or(Piece::Start))
             }
+            Outcome::Number(number) => (number.to_string(), true, token.piece),
+            Outcome::Shifted(by) => (shifted(own, by), true, token.piece),
+            Outcome::Dropped => (String::new(), true, token.piece),
         };
+        if outcome != Outcome::Dropped {
+            out.push_str(&text[at..token.start]);
+        }
         let touches = at == token.start && begins == Piece::Start && (drawn || after_draw);
-        if touches && run_together(&out, released) {
+        if touches && run_together(&out, &released) {
             out.push(' ');
         }
-        out.push_str(released);
-        released_tokens.push(ReleasedToken {
-            start: token.start,
-            end: token.end,
-            released: released.to_owned(),
-            outcome,
-        });
+        out.push_str(&released);
+        let (start, end) = (token.start, token.end);
+        released_tokens.push(ReleasedToken { start, end, released, outcome });
         (at, after_draw) = (token.end, drawn);
     }
     out.push_str(&text[at..]);
@@ -189,6 +187,13 @@ pub fn recover(
     }
     drawn.reverse();
     Some(drawn)
+}
+
+/// A number rounded to an integer, and moved.
+fn shifted(own: &str, by: u32) -> String {
+    // what is shifted is a number below 10^15: its integers are exact
+    let rounded = number(own).unwrap_or_default().round_ties_even() as i64;
+    (rounded + i64::from(by)).to_string()
 }
 
 /// Whether two words would run together.

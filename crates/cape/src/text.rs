@@ -28,6 +28,10 @@ pub enum Why {
     /// The space before a word, where the model has a token for it: it has no text of its own, and
     /// the space itself is copied like all white space.
     Space,
+    /// Among the frequent words, which SANTEXT+ leaves alone most of the time.
+    Frequent,
+    /// Outside the vocabulary of a mechanism that keeps such words: it leaks.
+    Unknown,
 }
 
 impl Why {
@@ -39,6 +43,8 @@ impl Why {
             Self::Punctuation => "punctuation",
             Self::Listed => "listed",
             Self::Space => "space",
+            Self::Frequent => "frequent",
+            Self::Unknown => "unknown",
         }
     }
 }
@@ -132,6 +138,26 @@ pub enum Outcome {
         /// The exact probability with which the draw would have fallen on the true token.
         retention: f64,
     },
+    /// A number was replaced by one that was drawn from 1 to 1000.
+    Number(u32),
+    /// A number was rounded to an integer, and this was added to it: 0 to 999.
+    Shifted(u32),
+    /// It was left out.
+    Dropped,
+}
+
+impl Outcome {
+    /// The probability with which a sensitive token stays the same (of a number, at most); none for
+    /// what was kept.
+    #[must_use]
+    pub fn retention(self) -> Option<f64> {
+        match self {
+            Self::Kept(_) => None,
+            Self::Drawn { retention, .. } => Some(retention),
+            Self::Number(_) | Self::Shifted(_) => Some(0.001),
+            Self::Dropped => Some(0.0),
+        }
+    }
 }
 
 /// One token of a release.

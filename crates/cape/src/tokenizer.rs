@@ -4,13 +4,15 @@
 //! character that is not white space belongs to some token, so that the only text copied verbatim
 //! beside the kept words is white space.
 //!
-//! There are two kinds. WordPiece marks the pieces that continue a word. Byte-level BPE writes the
-//! space before a word into the word's first piece: see `tokenizer/byte_level.rs`.
+//! There are three kinds. WordPiece marks the pieces that continue a word. Byte-level BPE writes the
+//! space before a word into the word's first piece: see `tokenizer/byte_level.rs`. And there are
+//! whole words, for mechanisms that know vectors of words and no model.
 
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use tokenizers::Tokenizer as Library;
 
 use crate::keep::KeepList;
 use crate::text::{Piece, Token, Tokens};
@@ -21,21 +23,24 @@ mod bpe;
 mod byte_level;
 pub(crate) mod bytes;
 mod word_piece;
+mod words;
 
 pub use bpe::{BpeParts, Pattern};
+pub use words::Split;
+pub(crate) use words::number;
 
 /// A tokenizer with its vocabulary.
 #[derive(Clone)]
 pub struct Tokenizer {
-    inner: tokenizers::Tokenizer,
-    vocab: Arc<Vocab>,
     kind: Kind,
+    vocab: Arc<Vocab>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 enum Kind {
-    WordPiece,
-    ByteLevel,
+    WordPiece(Box<Library>),
+    ByteLevel(Box<Library>),
+    Words(Split),
 }
 
 /// As much of a `tokenizer.json` as tells its kind.
@@ -72,9 +77,10 @@ impl Tokenizer {
     /// Adds the phrases of a user's list, one a line, to what is kept. Blank lines are skipped.
     pub fn keep(&self, list: &str, keep: &mut KeepList) -> Result<()> {
         for phrase in list.lines() {
-            match self.kind {
-                Kind::WordPiece => keep.add(&self.word_piece_words(phrase)?),
-                Kind::ByteLevel => keep.add(&byte_level::words_of(phrase)?),
+            match &self.kind {
+                Kind::WordPiece(library) => keep.add(&self.word_piece_words(library, phrase)?),
+                Kind::ByteLevel(_) => keep.add(&byte_level::words_of(phrase)?),
+                Kind::Words(split) => keep.add(&self.words_of(*split, phrase)?),
             }
         }
         Ok(())
@@ -82,9 +88,10 @@ impl Tokenizer {
 
     /// The tokens of a prompt, and which of them are kept.
     pub fn tokenize(&self, text: &str, keep: &KeepList) -> Result<Tokens> {
-        let tokens = match self.kind {
-            Kind::WordPiece => self.word_piece_tokens(text, keep)?,
-            Kind::ByteLevel => self.byte_level_tokens(text, keep)?,
+        let tokens = match &self.kind {
+            Kind::WordPiece(library) => self.word_piece_tokens(library, text, keep)?,
+            Kind::ByteLevel(library) => self.byte_level_tokens(library, text, keep)?,
+            Kind::Words(split) => self.word_tokens(*split, text, keep)?,
         };
         Ok(tokens.into())
     }

@@ -1,7 +1,7 @@
 //! The vocabulary: what each entry looks like, and which entries may be drawn.
 
 use crate::text::{Piece, TokenId};
-use crate::tokenizer::bytes;
+use crate::tokenizer::{bytes, number};
 
 /// Which vocabulary entries a position draws from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -20,15 +20,21 @@ enum Spelling {
     WordPiece,
     /// A printable character for each byte, with that of the space before a beginning.
     ByteLevel,
+    /// Whole words, as text.
+    Words,
 }
 
-/// A vocabulary of word pieces or of byte-level pieces.
+/// What stands for a number that is no entry of a vocabulary of words: no word of a text is written
+/// like this.
+const NUMBER: &str = "\0";
+
+/// A vocabulary of word pieces, of byte-level pieces, or of words.
 #[derive(Clone, Debug)]
 pub struct Vocab {
     spelling: Spelling,
     /// The entries as the file has them.
     written: Strings,
-    /// Their text, without the mark of a continuation or of a beginning.
+    /// Their text, without the mark of a continuation or of a beginning; words have none.
     surfaces: Strings,
     /// Begins or continues a word; none for what is never drawn.
     pieces: Vec<Option<Piece>>,
@@ -66,6 +72,18 @@ impl Vocab {
         Self::with(Spelling::ByteLevel, tokens, special, unknown)
     }
 
+    /// Whole words, in order of their ids. Two entries join them that are never drawn: what stands for
+    /// an unknown word, and for an unknown number.
+    #[must_use]
+    pub fn words(words: &[impl AsRef<str>]) -> Self {
+        let unknown = "";
+        let words: Vec<&str> = words.iter().map(AsRef::as_ref).chain([unknown, NUMBER]).collect();
+        match Self::with(Spelling::Words, &words, &[], unknown) {
+            Some(vocab) => vocab,
+            None => unreachable!("the unknown word is there"),
+        }
+    }
+
     fn with(
         spelling: Spelling,
         tokens: &[impl AsRef<str>],
@@ -80,6 +98,7 @@ impl Vocab {
             pieces.push(match spelling {
                 Spelling::WordPiece => word_piece(token, &mut surfaces),
                 Spelling::ByteLevel => byte_level(token, &mut surfaces),
+                Spelling::Words => is_drawable(token).then_some(Piece::Start),
             });
         }
         let mut special = special.to_vec();
@@ -100,7 +119,10 @@ impl Vocab {
         let starts = of(|piece| piece == Piece::Start);
         let continuations = of(|piece| piece == Piece::Continuation);
         let all = of(|_| true);
-        let longest = surfaces.longest();
+        let longest = match spelling {
+            Spelling::Words => written.longest(),
+            Spelling::WordPiece | Spelling::ByteLevel => surfaces.longest(),
+        };
         let mut vocab = Self {
             spelling,
             written,
@@ -137,6 +159,17 @@ impl Vocab {
         self.unknown
     }
 
+    /// The entry for a number that the vocabulary does not have; a vocabulary of words has one.
+    #[must_use]
+    pub fn number(&self) -> Option<TokenId> {
+        (self.spelling == Spelling::Words).then(|| self.id(NUMBER)).flatten()
+    }
+
+    /// Whether an entry is a number, or stands for one.
+    pub(crate) fn is_number(&self, id: TokenId) -> bool {
+        Some(id) == self.number() || number(self.surface(id)).is_some()
+    }
+
     /// The id of an entry as it stands in the vocabulary, its mark included.
     #[must_use]
     pub fn id(&self, token: &str) -> Option<TokenId> {
@@ -149,7 +182,10 @@ impl Vocab {
     /// An entry's text as it appears in a sentence.
     #[must_use]
     pub fn surface(&self, id: TokenId) -> &str {
-        self.surfaces.get(id)
+        match self.spelling {
+            Spelling::Words => self.written.get(id),
+            Spelling::WordPiece | Spelling::ByteLevel => self.surfaces.get(id),
+        }
     }
 
     /// Whether an entry begins or continues a word; none for special, unused and control entries,
@@ -174,7 +210,7 @@ impl Vocab {
     #[must_use]
     pub fn piece_id(&self, surface: &str, piece: Piece) -> Option<TokenId> {
         let id = match (self.spelling, piece) {
-            (Spelling::WordPiece, Piece::Start) => self.id(surface),
+            (Spelling::WordPiece, Piece::Start) | (Spelling::Words, _) => self.id(surface),
             (Spelling::WordPiece, Piece::Continuation) => {
                 self.id(&format!("{CONTINUATION}{surface}"))
             }
@@ -277,6 +313,17 @@ mod tests {
         assert_eq!(vocab.id("zzz"), None);
         assert!(Vocab::new(&tokens, &[], "[NONE]").is_none());
         assert!(Vocab::new(&tokens, &[TokenId(9)], "[UNK]").is_none());
+    }
+
+    #[test]
+    fn words_are_taken_as_they_are() {
+        let vocab = Vocab::words(&["the", "##b", "[unused1]", "x y"]);
+        assert_eq!(ids(&vocab, Piece::Start, Candidates::All), [0, 1, 2]);
+        assert_eq!(vocab.surface(TokenId(1)), "##b");
+        assert_eq!((vocab.unknown(), vocab.number()), (TokenId(4), Some(TokenId(5))));
+        assert_eq!(vocab.piece_id("the", Piece::Start), Some(TokenId(0)));
+        assert_eq!(vocab.piece_id("the", Piece::Continuation), None);
+        assert_eq!(vocab.longest(), 9);
     }
 
     #[test]

@@ -250,7 +250,7 @@ fn chi_square(drawing: &Cape, claimed: &Cape) -> f64 {
             .zip(tokens.as_slice())
             .map(|(outcome, token)| match outcome {
                 Outcome::Drawn { id, .. } => *id,
-                Outcome::Kept(_) => token.id,
+                _ => token.id,
             })
             .collect();
         *counts.entry(ids).or_insert(0_u32) += 1;

@@ -1,10 +1,8 @@
 #![doc = include_str!("cape.md")]
 #![allow(rustdoc::broken_intra_doc_links, reason = "P[y] is a probability, not a link")]
 
-use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use lru::LruCache;
 use rand::CryptoRng;
 
 use crate::buckets::EqualWidth;
@@ -13,6 +11,7 @@ use crate::mechanism::Mechanism;
 use crate::model::{LanguageModel, Memory, View};
 use crate::privacy::{Epsilon, Evidence, Guarantee, Notion, Reach, round_up};
 use crate::rank::{RankTable, nth_best, rank_of, ranking};
+use crate::recent::Recent;
 use crate::text::{Kinds, Outcome, Piece, Token, TokenId, Tokens};
 use crate::utility::{Lambdas, nearness, utilities};
 use crate::vocab::Candidates;
@@ -65,11 +64,8 @@ pub struct Cape {
     settings: Settings,
     selection: Selection,
     /// The nearness of all candidates to the tokens met last.
-    near: Mutex<Rows>,
+    near: Recent<(TokenId, Piece), [f32]>,
 }
-
-/// A row of nearness for each token and kind of position.
-type Rows = LruCache<(TokenId, Piece), Arc<[f32]>>;
 
 /// The selection, with what can be computed before any prompt is seen.
 enum Selection {
@@ -143,9 +139,8 @@ impl Cape {
                 Selection::EqualWidth(rule)
             }
         };
-        let rows = NEAR / n.start.max(n.continuation).max(1);
-        let near = LruCache::new(NonZeroUsize::new(rows).unwrap_or(NonZeroUsize::MIN));
-        Ok(Self { model, settings, selection, near: Mutex::new(near) })
+        let near = Recent::new(NEAR / n.start.max(n.continuation).max(1));
+        Ok(Self { model, settings, selection, near })
     }
 
     /// The settings.
@@ -194,15 +189,10 @@ impl Cape {
 
     /// The nearness of a position's candidates to the token it holds.
     fn nearness(&self, t: TokenId, piece: Piece) -> Arc<[f32]> {
-        // what a panic left behind is still whole: rows are put in when they are complete
-        let rows = || self.near.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(row) = rows().get(&(t, piece)) {
-            return Arc::clone(row);
-        }
-        let distances = self.model.distances(t, piece, self.settings.candidates);
-        let row: Arc<[f32]> = nearness(&distances, self.settings.lambdas).into();
-        rows().put((t, piece), Arc::clone(&row));
-        row
+        self.near.get_or((t, piece), || {
+            let distances = self.model.distances(t, piece, self.settings.candidates);
+            nearness(&distances, self.settings.lambdas).into()
+        })
     }
 
     fn distribution(&self, piece: Piece, utilities: &[f32]) -> Result<Distribution> {

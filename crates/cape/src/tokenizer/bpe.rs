@@ -231,7 +231,7 @@ impl Draft {
         let mut inner = Library::new(model.build().map_err(bad)?);
         inner.with_normalizer(self.normalizer).map_err(bad)?;
         inner.with_pre_tokenizer(Some(self.pre_tokenizer));
-        Ok(Tokenizer { inner, vocab, kind: Kind::ByteLevel })
+        Ok(Tokenizer { kind: Kind::ByteLevel(Box::new(inner)), vocab })
     }
 
     fn vocab(&self) -> Result<Vocab> {

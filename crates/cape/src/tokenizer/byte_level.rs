@@ -15,7 +15,9 @@
 //! is kept where all words that it has a part of are.
 
 use tokenizers::pre_tokenizers::bert::BertPreTokenizer;
-use tokenizers::{OffsetReferential, OffsetType, PreTokenizedString, PreTokenizer};
+use tokenizers::{
+    OffsetReferential, OffsetType, PreTokenizedString, PreTokenizer, Tokenizer as Library,
+};
 
 use super::{Tokenizer, bad, check_characters, dropped, failed};
 use crate::Result;
@@ -32,11 +34,16 @@ struct Spans {
 }
 
 impl Tokenizer {
-    pub(super) fn byte_level_tokens(&self, text: &str, keep: &KeepList) -> Result<Vec<Token>> {
+    pub(super) fn byte_level_tokens(
+        &self,
+        library: &Library,
+        text: &str,
+        keep: &KeepList,
+    ) -> Result<Vec<Token>> {
         let words = words(text)?;
         let surfaces: Vec<&str> = words.iter().map(|&(start, end)| &text[start..end]).collect();
         let judged = keep.judge(&surfaces);
-        let Spans { mut tokens, shared } = self.byte_level_spans(text)?;
+        let Spans { mut tokens, shared } = self.byte_level_spans(library, text)?;
         // tokens that share a character are judged together: where a mark and an accent become one
         // character, the entry of the first token tells of the accent
         let mut ends: Vec<usize> = tokens.iter().map(|token| token.end).collect();
@@ -58,7 +65,7 @@ impl Tokenizer {
     }
 
     /// Tokens whose spans are in order, do not overlap, and cover all but white space.
-    fn byte_level_spans(&self, text: &str) -> Result<Spans> {
+    fn byte_level_spans(&self, library: &Library, text: &str) -> Result<Spans> {
         check_characters(text)?;
         let mut spans = Spans::default();
         let mut at = 0;
@@ -67,7 +74,7 @@ impl Tokenizer {
             chunk_in_front.clear();
             chunk_in_front.push(' ');
             chunk_in_front.push_str(&text[begin..end]);
-            let encoding = self.inner.encode(chunk_in_front.as_str(), false).map_err(failed)?;
+            let encoding = library.encode(chunk_in_front.as_str(), false).map_err(failed)?;
             let before = spans.tokens.len();
             for (&id, &(from, to)) in encoding.get_ids().iter().zip(encoding.get_offsets()) {
                 let id = TokenId(id);

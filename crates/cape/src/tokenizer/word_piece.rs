@@ -61,17 +61,26 @@ impl Tokenizer {
         let special: Vec<TokenId> = flagged.chain(known).map(TokenId).collect();
         let vocab = Vocab::new(&tokens, &special, &model.unk_token)
             .ok_or_else(|| bad("it has no unknown token"))?;
-        Ok(Self { inner, vocab: Arc::new(vocab), kind: Kind::WordPiece })
+        Ok(Self { kind: Kind::WordPiece(Box::new(inner)), vocab: Arc::new(vocab) })
     }
 
     /// The words of a text: a beginning and its continuations.
-    pub(super) fn word_piece_words<'a>(&self, text: &'a str) -> Result<Vec<&'a str>> {
-        let tokens = self.word_piece_spans(text)?;
+    pub(super) fn word_piece_words<'a>(
+        &self,
+        library: &Library,
+        text: &'a str,
+    ) -> Result<Vec<&'a str>> {
+        let tokens = self.word_piece_spans(library, text)?;
         Ok(words(&tokens).map(|word| surface(text, &tokens[word])).collect())
     }
 
-    pub(super) fn word_piece_tokens(&self, text: &str, keep: &KeepList) -> Result<Vec<Token>> {
-        let mut tokens = self.word_piece_spans(text)?;
+    pub(super) fn word_piece_tokens(
+        &self,
+        library: &Library,
+        text: &str,
+        keep: &KeepList,
+    ) -> Result<Vec<Token>> {
+        let mut tokens = self.word_piece_spans(library, text)?;
         let ranges: Vec<_> = words(&tokens).collect();
         let surfaces: Vec<&str> =
             ranges.iter().map(|range| surface(text, &tokens[range.clone()])).collect();
@@ -84,9 +93,9 @@ impl Tokenizer {
     }
 
     /// Tokens whose spans are in order, do not overlap, and cover all but white space.
-    fn word_piece_spans(&self, text: &str) -> Result<Vec<Token>> {
+    fn word_piece_spans(&self, library: &Library, text: &str) -> Result<Vec<Token>> {
         check_characters(text)?;
-        let encoding = self.inner.encode(text, false).map_err(failed)?;
+        let encoding = library.encode(text, false).map_err(failed)?;
         let mut tokens: Vec<Token> = Vec::with_capacity(encoding.len());
         let mut at = 0;
         for (&id, &(start, end)) in encoding.get_ids().iter().zip(encoding.get_offsets()) {

@@ -1,0 +1,190 @@
+#![doc = include_str!("inferdpt.md")]
+
+use std::sync::Arc;
+
+use ethnum::U256;
+use rand::CryptoRng;
+
+use super::{Mechanism, Odd, Odds, Unknown};
+use crate::exponential::{Scale, ratio};
+use crate::lexicon::Lexicon;
+use crate::privacy::{Epsilon, Evidence, Guarantee, Notion, Reach};
+use crate::recent::Recent;
+use crate::rng::seeded;
+use crate::sample::below;
+use crate::text::{Kinds, Outcome, Token, TokenId, Tokens};
+use crate::vocab::Vocab;
+use crate::{Error, Result};
+
+/// The mechanism RANTEXT of InferDPT.
+pub struct Inferdpt {
+    words: Arc<Lexicon>,
+    vocab: Arc<Vocab>,
+    epsilon: Epsilon,
+    unknown: Unknown,
+    scale: Scale,
+    /// The scale of the Laplace noise on each dimension.
+    noise: Vec<f64>,
+    recent: Recent<u32, [f32]>,
+}
+
+/// How many distances the rows that are kept may have together: 32 MB.
+const RECENT: usize = 1 << 23;
+
+/// How many radii the odds are an average of.
+const RADII: u64 = 4096;
+
+/// The budget ε_n of the noise that makes the radius: the public code's curve, fitted to keep the lists
+/// at a size that its authors wanted.
+#[must_use]
+pub fn noise_epsilon(epsilon: Epsilon) -> f64 {
+    let epsilon = epsilon.get();
+    if epsilon < 2.0 {
+        epsilon
+    } else {
+        let inner = 19.064_721_649_556_482 * epsilon - 38.129_433_407_720_9;
+        0.016_581_601_420_160_71 * inner.ln() + 9.311_083_811_697_406
+    }
+}
+
+impl Inferdpt {
+    /// Over these entries of a vocabulary.
+    pub fn new(
+        words: Arc<Lexicon>,
+        vocab: Arc<Vocab>,
+        epsilon: Epsilon,
+        unknown: Unknown,
+    ) -> Result<Self> {
+        let scale = Scale::new(words.len());
+        // the farthest candidate is just within the radius: its exponent is below ε/2
+        let largest = 2.0 * scale.largest();
+        if epsilon.get() > largest {
+            let (what, epsilon) = ("InferDPT's candidates", epsilon.get());
+            return Err(Error::Underflow { what, epsilon, candidates: words.len(), largest });
+        }
+        let dim = words.vectors().dim();
+        let (mut least, mut most) = (vec![f32::INFINITY; dim], vec![f32::NEG_INFINITY; dim]);
+        for row in words.vectors().data().chunks_exact(dim) {
+            for ((least, most), &x) in least.iter_mut().zip(&mut most).zip(row) {
+                (*least, *most) = (least.min(x), most.max(x));
+            }
+        }
+        let noise_epsilon = noise_epsilon(epsilon);
+        let ranges = least.iter().zip(&most).map(|(&least, &most)| f64::from(most - least));
+        let noise = ranges.map(|range| range / noise_epsilon).collect();
+        let recent = Recent::new(RECENT / words.len());
+        Ok(Self { words, vocab, epsilon, unknown, scale, noise, recent })
+    }
+
+    /// How many entries can be drawn.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.words.len()
+    }
+
+    /// Draws a radius: the length of the noise. It does not depend on the prompt.
+    pub fn radius(&self, rng: &mut dyn CryptoRng) -> f64 {
+        let squares = self.noise.iter().map(|scale| {
+            // the size of Laplace noise is exponential; its sign does not change the length
+            let uniform = ((rng.next_u64() >> 11) + 1) as f64 / 2_f64.powi(53);
+            (scale * uniform.ln()).powi(2)
+        });
+        squares.sum::<f64>().sqrt()
+    }
+
+    /// The distribution of the draw for one word, averaged over 4,096 radii that are always the same;
+    /// none for a number, and for what is not known and not replaced.
+    #[must_use]
+    pub fn odds(&self, t: TokenId) -> Option<Odds> {
+        if self.vocab.is_number(t) {
+            return None;
+        }
+        let Some(own) = self.words.row_of(t) else {
+            let replaced = self.unknown == Unknown::Replace;
+            return replaced.then(|| Odds::uniform(self.words.ids().iter().copied()));
+        };
+        let distances = self.distances(own);
+        let mut probabilities = vec![0.0; distances.len()];
+        for stream in 0..RADII {
+            // an average over public numbers, not a draw: a seed is in place
+            let (near, total) = self.near(&distances, self.radius(&mut seeded(0, stream)));
+            for (i, x) in near {
+                probabilities[i] += ratio(self.scale.weight(x), total) / RADII as f64;
+            }
+        }
+        let mut candidates: Vec<Odd> = (0..distances.len())
+            .map(|i| Odd {
+                id: self.words.ids()[i],
+                score: Some(distances[i]),
+                weight: None,
+                probability: probabilities[i],
+            })
+            .collect();
+        candidates.sort_by(|a, b| b.probability.total_cmp(&a.probability).then(a.id.cmp(&b.id)));
+        Some(Odds { candidates, total: None, kept: 0.0 })
+    }
+
+    /// The exact distribution of the draw for one word of the lexicon at a given radius.
+    #[must_use]
+    pub fn odds_at(&self, t: TokenId, radius: f64) -> Option<Odds> {
+        let distances = self.distances(self.words.row_of(t)?);
+        let (near, _) = self.near(&distances, radius);
+        Some(Odds::of_weights(
+            near.iter()
+                .map(|&(i, x)| (self.words.ids()[i], Some(distances[i]), self.scale.weight(x))),
+        ))
+    }
+
+    /// The candidates within a radius with their exponents, and the sum of their weights.
+    fn near(&self, distances: &[f32], radius: f64) -> (Vec<(usize, f64)>, U256) {
+        let exponent = |d: f64| self.epsilon.get() / 2.0 * (d / radius);
+        let within = distances.iter().map(|&d| f64::from(d)).enumerate();
+        let near: Vec<(usize, f64)> =
+            within.filter(|&(_, d)| d < radius).map(|(i, d)| (i, exponent(d))).collect();
+        let total = near.iter().map(|&(_, x)| self.scale.weight(x)).sum();
+        (near, total)
+    }
+
+    fn distances(&self, own: usize) -> Arc<[f32]> {
+        self.recent.get_or(own as u32, || {
+            (0..self.words.len()).map(|other| self.words.distance(own, other)).collect()
+        })
+    }
+
+    fn outcome(&self, token: &Token, rng: &mut dyn CryptoRng) -> Outcome {
+        if let Some(why) = token.kept {
+            return Outcome::Kept(why);
+        }
+        if self.vocab.is_number(token.id) {
+            return Outcome::Number(below(1000, rng) as u32 + 1);
+        }
+        let Some(own) = self.words.row_of(token.id) else {
+            return self.unknown.outcome(self.words.len(), |i| self.words.ids()[i], rng);
+        };
+        let (near, total) = self.near(&self.distances(own), self.radius(rng));
+        // at a radius of zero the word is its own only candidate
+        if near.is_empty() {
+            return Outcome::Drawn { id: token.id, retention: 1.0 };
+        }
+        let (drawn, _) = near[self.scale.draw(near.iter().map(|&(_, x)| x), rng)];
+        let retention = ratio(self.scale.weight(0.0), total);
+        Outcome::Drawn { id: self.words.ids()[drawn], retention }
+    }
+}
+
+impl Mechanism for Inferdpt {
+    fn guarantee(&self) -> Guarantee {
+        Guarantee {
+            nominal: self.epsilon,
+            bound: f64::INFINITY,
+            most_kept: Kinds::of(|_| 1.0),
+            notion: Notion::None,
+            evidence: Evidence::None,
+            reach: Reach::OwnDraw,
+        }
+    }
+
+    fn perturb(&self, tokens: &Tokens, rng: &mut dyn CryptoRng) -> Result<Vec<Outcome>> {
+        Ok(tokens.0.iter().map(|token| self.outcome(token, rng)).collect())
+    }
+}

@@ -1,0 +1,217 @@
+#![doc = include_str!("santext.md")]
+
+use std::sync::Arc;
+
+use ethnum::U256;
+use rand::CryptoRng;
+
+use super::{Mechanism, Odds, Unknown};
+use crate::distance::squared;
+use crate::exponential::{ROUNDING, Scale, below, ratio};
+use crate::lexicon::Lexicon;
+use crate::privacy::{Epsilon, Evidence, Guarantee, Notion, Reach, round_up};
+use crate::recent::Recent;
+use crate::text::{Kinds, Outcome, TokenId, Tokens, Why};
+use crate::{Error, Result};
+
+/// What SANTEXT+ adds.
+#[derive(Clone, Debug)]
+pub struct Plus {
+    /// The rows of the sensitive words, in order: the only ones that are drawn.
+    sensitive: Vec<u32>,
+    /// The probability with which a word that is not sensitive is drawn for nevertheless.
+    p: f64,
+}
+
+impl Plus {
+    /// The rarest share of the words, given their rows by falling frequency, and p.
+    pub fn rarest(by_frequency: &[u32], share: f64, p: f64) -> Result<Self> {
+        for (name, value) in [("sensitive-share", share), ("p", p)] {
+            if !(0.0..=1.0).contains(&value) {
+                return Err(Error::Setting { name, range: "from 0 to 1", value });
+            }
+        }
+        let sensitive = (share * by_frequency.len() as f64) as usize;
+        let mut sensitive = by_frequency[by_frequency.len() - sensitive..].to_vec();
+        sensitive.sort_unstable();
+        Ok(Self { sensitive, p })
+    }
+}
+
+/// The mechanism SANTEXT, or SANTEXT+.
+pub struct Santext {
+    words: Arc<Lexicon>,
+    epsilon: Epsilon,
+    unknown: Unknown,
+    /// The rows that are drawn, in order.
+    drawn: Vec<u32>,
+    /// The share of 2^32 with which a frequent word is drawn for; none for SANTEXT.
+    p: Option<u64>,
+    scale: Scale,
+    recent: Recent<u32, Row>,
+}
+
+/// The distances of all words that are drawn to one word, and the sums of their weights block by block.
+struct Row {
+    distances: Vec<f32>,
+    sums: Vec<U256>,
+}
+
+/// How many weights are summed between two sums that are kept.
+const BLOCK: usize = 64;
+
+/// How many distances the rows that are kept may have together: 256 MB.
+const RECENT: usize = 1 << 26;
+
+/// How many words' vectors are compared with a group of words before they leave the cache.
+const TILE: usize = 64;
+
+impl Santext {
+    /// SANTEXT over these words, or SANTEXT+ with a choice of them.
+    pub fn new(
+        words: Arc<Lexicon>,
+        epsilon: Epsilon,
+        unknown: Unknown,
+        plus: Option<Plus>,
+    ) -> Result<Self> {
+        let p = plus.as_ref().map(|plus| (plus.p * 2_f64.powi(32)) as u64);
+        let drawn = plus.map_or_else(|| (0..words.len() as u32).collect(), |plus| plus.sensitive);
+        if drawn.len() < 2 {
+            return Err(Error::Candidates(drawn.len()));
+        }
+        let (diameter, scale) = (words.diameter(), Scale::new(drawn.len()));
+        let largest = 2.0 * scale.largest() / diameter;
+        if epsilon.get() > largest {
+            let (what, epsilon) = ("SANTEXT's distances", epsilon.get());
+            return Err(Error::Underflow { what, epsilon, candidates: drawn.len(), largest });
+        }
+        let recent = Recent::new(RECENT / drawn.len());
+        Ok(Self { words, epsilon, unknown, drawn, p, scale, recent })
+    }
+
+    /// An upper bound of the distance between two words: the worst case costs ε times as much.
+    #[must_use]
+    pub fn diameter(&self) -> f64 {
+        self.words.diameter()
+    }
+
+    /// How many words there are, and how many of them can be drawn.
+    #[must_use]
+    pub fn sizes(&self) -> (usize, usize) {
+        (self.words.len(), self.drawn.len())
+    }
+
+    /// The distribution of the draw for one word; none for what is not known and not replaced.
+    #[must_use]
+    pub fn odds(&self, t: TokenId) -> Option<Odds> {
+        let id = |&row: &u32| self.words.ids()[row as usize];
+        let Some(row) = self.words.row_of(t) else {
+            let replaced = self.unknown == Unknown::Replace;
+            return replaced.then(|| Odds::uniform(self.drawn.iter().map(id)));
+        };
+        let row = row as u32;
+        let near = &self.rows(&[row])[0];
+        let weights = self.drawn.iter().zip(&near.distances);
+        let odds = Odds::of_weights(weights.map(|(row, &d)| (id(row), Some(d), self.weight(d))));
+        let kept = match self.p {
+            Some(p) if !self.is_drawn(row) => 1.0 - p as f64 / 2_f64.powi(32),
+            _ => 0.0,
+        };
+        Some(Odds { kept, ..odds })
+    }
+
+    fn is_drawn(&self, row: u32) -> bool {
+        self.drawn.binary_search(&row).is_ok()
+    }
+
+    fn weight(&self, distance: f32) -> U256 {
+        self.scale.weight(self.epsilon.get() / 2.0 * f64::from(distance))
+    }
+
+    /// The rows of several words: those that are not at hand are computed in one pass over the vectors.
+    fn rows(&self, wanted: &[u32]) -> Vec<Arc<Row>> {
+        let mut rows: Vec<Option<Arc<Row>>> =
+            wanted.iter().map(|row| self.recent.get(row)).collect();
+        let missing: Vec<usize> = (0..rows.len()).filter(|&i| rows[i].is_none()).collect();
+        let mut distances: Vec<Vec<f32>> =
+            missing.iter().map(|_| Vec::with_capacity(self.drawn.len())).collect();
+        for tile in self.drawn.chunks(TILE) {
+            for (distances, &i) in distances.iter_mut().zip(&missing) {
+                let own = self.words.vector(wanted[i] as usize);
+                let to = |&row: &u32| squared(own, self.words.vector(row as usize)).sqrt();
+                distances.extend(tile.iter().map(to));
+            }
+        }
+        for (distances, i) in distances.into_iter().zip(missing) {
+            let mut sum = U256::ZERO;
+            let block = |block: &[f32]| {
+                sum += block.iter().map(|&d| self.weight(d)).sum::<U256>();
+                sum
+            };
+            let sums = distances.chunks(BLOCK).map(block).collect();
+            let row = Arc::new(Row { distances, sums });
+            self.recent.put(wanted[i], Arc::clone(&row));
+            rows[i] = Some(row);
+        }
+        rows.into_iter().flatten().collect()
+    }
+
+    /// Draws from a row: the block first, then the word in it, by one integer.
+    fn draw(&self, row: &Row, own: Option<usize>, rng: &mut dyn CryptoRng) -> Outcome {
+        let total = row.sums.last().copied().unwrap_or_default();
+        let at = below(total, rng);
+        let block = row.sums.partition_point(|&sum| sum <= at);
+        let mut sum = block.checked_sub(1).map_or(U256::ZERO, |before| row.sums[before]);
+        let mut i = block * BLOCK;
+        loop {
+            sum += self.weight(row.distances[i]);
+            if at < sum {
+                break;
+            }
+            i += 1;
+        }
+        let retention = own.map_or(0.0, |own| ratio(self.weight(row.distances[own]), total));
+        Outcome::Drawn { id: self.words.ids()[self.drawn[i] as usize], retention }
+    }
+}
+
+impl Mechanism for Santext {
+    fn guarantee(&self) -> Guarantee {
+        let (nominal, n) = (self.epsilon, self.drawn.len() as f64);
+        let worst = nominal.get() * self.diameter();
+        let (bound, notion, evidence) = match self.unknown {
+            Unknown::Replace => (round_up(worst + ROUNDING), Notion::MetricLdp, Evidence::Proof),
+            Unknown::Keep | Unknown::Drop => (f64::INFINITY, Notion::None, Evidence::None),
+        };
+        // the word itself weighs 1, each of the others e^(−ε/2·d) at least
+        let most_kept = 1.0 / (1.0 + (n - 1.0) * (-worst / 2.0).exp());
+        let most_kept = Kinds::of(|_| most_kept);
+        Guarantee { nominal, bound, most_kept, notion, evidence, reach: Reach::OwnDraw }
+    }
+
+    fn perturb(&self, tokens: &Tokens, rng: &mut dyn CryptoRng) -> Result<Vec<Outcome>> {
+        let sensitive = tokens.sensitive().filter_map(|i| self.words.row_of(tokens.0[i].id));
+        let mut wanted: Vec<u32> = sensitive.map(|row| row as u32).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let rows = self.rows(&wanted);
+        let outcome = |token: &crate::text::Token| {
+            if let Some(why) = token.kept {
+                return Outcome::Kept(why);
+            }
+            let Some(row) = self.words.row_of(token.id) else {
+                let id = |i: usize| self.words.ids()[self.drawn[i] as usize];
+                return self.unknown.outcome(self.drawn.len(), id, rng);
+            };
+            let own = self.drawn.binary_search(&(row as u32)).ok();
+            if let (Some(p), None) = (self.p, own)
+                && crate::sample::below(1 << 32, rng) >= p
+            {
+                return Outcome::Kept(Why::Frequent);
+            }
+            let at = wanted.partition_point(|&wanted| (wanted as usize) < row);
+            self.draw(&rows[at], own, rng)
+        };
+        Ok(tokens.0.iter().map(outcome).collect())
+    }
+}

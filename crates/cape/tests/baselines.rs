@@ -1,0 +1,410 @@
+//! The baselines against an independent NumPy computation (fixtures/baselines.py), and their promises
+//! against the integers that are drawn from.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use cape::keep::KeepList;
+use cape::lexicon::Lexicon;
+use cape::mechanism::custext::Custext;
+use cape::mechanism::inferdpt::Inferdpt;
+use cape::mechanism::santext::{Plus, Santext};
+use cape::mechanism::{Mechanism, Odds, Unknown};
+use cape::model::Embeddings;
+use cape::privacy::{Epsilon, Evidence, Notion};
+use cape::rng::seeded;
+use cape::sanitize::sanitize;
+use cape::text::{Outcome, TokenId, Why};
+use cape::tokenizer::{Split, Tokenizer};
+use cape::vocab::Vocab;
+use proptest::prelude::*;
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Golden {
+    vectors: Vec<Vec<f32>>,
+    order: Vec<u32>,
+    rarest: Vec<u32>,
+    lists: Vec<Vec<u32>>,
+    santext: Vec<GoldenSantext>,
+    custext: Vec<GoldenCustext>,
+    inferdpt: Vec<GoldenInferdpt>,
+}
+
+#[derive(Deserialize)]
+struct GoldenSantext {
+    epsilon: f64,
+    all: Vec<Vec<f64>>,
+    rarest: Vec<Vec<f64>>,
+}
+
+#[derive(Deserialize)]
+struct GoldenCustext {
+    epsilon: f64,
+    rows: BTreeMap<u32, Vec<f64>>,
+}
+
+#[derive(Deserialize)]
+struct GoldenInferdpt {
+    epsilon: f64,
+    radii: Vec<f64>,
+    rows: Vec<Vec<Vec<f64>>>,
+    edges: Vec<f64>,
+    probabilities: Vec<f64>,
+}
+
+fn golden() -> Golden {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/baselines.json");
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
+impl Golden {
+    fn embeddings(&self) -> Embeddings {
+        Embeddings::new(self.vectors.concat(), self.vectors[0].len())
+    }
+
+    fn lexicon(&self) -> Arc<Lexicon> {
+        lexicon(self.embeddings())
+    }
+
+    fn vocab(&self) -> Arc<Vocab> {
+        vocab(self.vectors.len())
+    }
+}
+
+fn lexicon(vectors: Embeddings) -> Arc<Lexicon> {
+    let n = vectors.data().len() / vectors.dim();
+    Arc::new(Lexicon::new((0..n as u32).map(TokenId).collect(), vectors).unwrap())
+}
+
+/// Words w0, w1, …
+fn vocab(n: usize) -> Arc<Vocab> {
+    let words: Vec<String> = (0..n).map(|i| format!("w{i}")).collect();
+    Arc::new(Vocab::words(&words))
+}
+
+fn epsilon(value: f64) -> Epsilon {
+    Epsilon::new(value).unwrap()
+}
+
+/// The probabilities by id.
+fn by_id(odds: &Odds) -> BTreeMap<u32, f64> {
+    odds.candidates.iter().map(|odd| (odd.id.0, odd.probability)).collect()
+}
+
+/// Equal but for what distances of f32 do to an exponent of ε/2·d.
+fn assert_close(got: f64, want: f64) {
+    assert!((got - want).abs() <= 1e-5 * want + 1e-12, "{got} is not {want}");
+}
+
+#[test]
+fn santext_follows_the_formula() {
+    let golden = golden();
+    for case in &golden.santext {
+        let santext =
+            Santext::new(golden.lexicon(), epsilon(case.epsilon), Unknown::Replace, None).unwrap();
+        let plus = Plus::rarest(&golden.order, 0.5, 0.2).unwrap();
+        let plus =
+            Santext::new(golden.lexicon(), epsilon(case.epsilon), Unknown::Replace, Some(plus));
+        let plus = plus.unwrap();
+        for t in 0..golden.vectors.len() {
+            let odds = santext.odds(TokenId(t as u32)).unwrap();
+            assert_eq!(odds.kept, 0.0);
+            for (&got, &want) in by_id(&odds).values().zip(&case.all[t]) {
+                assert_close(got, want);
+            }
+            let odds = plus.odds(TokenId(t as u32)).unwrap();
+            assert!(by_id(&odds).keys().eq(&golden.rarest));
+            for (&got, &want) in by_id(&odds).values().zip(&case.rarest[t]) {
+                assert_close(got, want);
+            }
+            let frequent = !golden.rarest.contains(&(t as u32));
+            assert!((odds.kept - if frequent { 0.8 } else { 0.0 }).abs() < 1e-9);
+        }
+    }
+}
+
+#[test]
+fn custext_follows_the_formula() {
+    let golden = golden();
+    for case in &golden.custext {
+        let custext = Custext::new(
+            lexicon(golden.embeddings().unit()),
+            golden.lists.clone().into(),
+            golden.vocab(),
+            epsilon(case.epsilon),
+            Unknown::Keep,
+        );
+        for t in 0..golden.vectors.len() as u32 {
+            let Some(want) = case.rows.get(&t) else {
+                assert!(custext.odds(TokenId(t)).is_none());
+                continue;
+            };
+            let list = golden.lists.iter().find(|list| list.contains(&t)).unwrap();
+            let got = by_id(&custext.odds(TokenId(t)).unwrap());
+            assert_eq!(got.len(), list.len());
+            for (y, &want) in list.iter().zip(want) {
+                assert_close(got[y], want);
+            }
+        }
+    }
+}
+
+#[test]
+fn inferdpt_follows_the_formula_at_every_radius() {
+    let golden = golden();
+    for case in &golden.inferdpt {
+        let inferdpt = Inferdpt::new(
+            golden.lexicon(),
+            golden.vocab(),
+            epsilon(case.epsilon),
+            Unknown::Replace,
+        )
+        .unwrap();
+        for (&radius, rows) in case.radii.iter().zip(&case.rows) {
+            for (i, want) in rows.iter().enumerate() {
+                let got = by_id(&inferdpt.odds_at(TokenId(i as u32 * 5), radius).unwrap());
+                for (y, &want) in want.iter().enumerate() {
+                    assert_close(got.get(&(y as u32)).copied().unwrap_or(0.0), want);
+                }
+            }
+        }
+        let sum: f64 =
+            inferdpt.odds(TokenId(0)).unwrap().candidates.iter().map(|o| o.probability).sum();
+        assert_close(sum, 1.0);
+    }
+}
+
+/// With 19 degrees of freedom chi-square exceeds 88 with probability 1e-9.
+fn chi_square(counts: &[u32], probabilities: &[f64]) -> f64 {
+    let n = f64::from(counts.iter().sum::<u32>());
+    counts
+        .iter()
+        .zip(probabilities)
+        .map(|(&count, p)| (f64::from(count) - n * p).powi(2) / (n * p))
+        .sum()
+}
+
+#[test]
+fn inferdpts_radius_has_its_distribution() {
+    let golden = golden();
+    for case in &golden.inferdpt {
+        let counts = |epsilon_used: f64| {
+            let words = golden.lexicon();
+            let inferdpt =
+                Inferdpt::new(words, golden.vocab(), epsilon(epsilon_used), Unknown::Replace);
+            let (inferdpt, mut rng) = (inferdpt.unwrap(), seeded(11, 0));
+            let mut counts = vec![0_u32; case.probabilities.len()];
+            for _ in 0..20_000 {
+                let radius = inferdpt.radius(&mut rng);
+                counts[case.edges.partition_point(|&edge| edge <= radius)] += 1;
+            }
+            counts
+        };
+        let right = chi_square(&counts(case.epsilon), &case.probabilities);
+        assert!(right < 88.0, "{right} at ε = {}", case.epsilon);
+        // the test can fail: a tenth more noise is noticed where ε sets it
+        if case.epsilon < 2.0 {
+            assert!(chi_square(&counts(case.epsilon / 1.1), &case.probabilities) > 88.0);
+        }
+    }
+}
+
+/// What a mechanism draws in the place of `w{t}`, many times.
+fn draws(mechanism: &dyn Mechanism, vocab: &Arc<Vocab>, word: &str, n: u32) -> Vec<Outcome> {
+    let tokenizer = Tokenizer::words(Arc::clone(vocab), Split::Punctuation);
+    let (keep, text) = (KeepList::none(), vec![word; 50].join(" "));
+    let mut rng = seeded(3, 0);
+    let mut all = Vec::new();
+    for _ in 0..n / 50 {
+        let release = sanitize(&text, &tokenizer, &keep, mechanism, &mut rng).unwrap();
+        all.extend(release.tokens.iter().map(|token| token.outcome));
+    }
+    all
+}
+
+#[test]
+fn draws_follow_the_odds() {
+    let golden = golden();
+    let (vocab, eps) = (golden.vocab(), epsilon(2.0));
+    let santext = Santext::new(golden.lexicon(), eps, Unknown::Replace, None).unwrap();
+    let plus = Plus::rarest(&golden.order, 0.5, 0.2).unwrap();
+    let plus = Santext::new(golden.lexicon(), eps, Unknown::Replace, Some(plus)).unwrap();
+    let custext = Custext::new(
+        lexicon(golden.embeddings().unit()),
+        golden.lists.clone().into(),
+        golden.vocab(),
+        eps,
+        Unknown::Keep,
+    );
+    let inferdpt = Inferdpt::new(golden.lexicon(), golden.vocab(), eps, Unknown::Replace).unwrap();
+    let frequent = golden.order[0];
+    let cases: [(&dyn Mechanism, Odds, u32); 5] = [
+        (&santext, santext.odds(TokenId(4)).unwrap(), 4),
+        (&plus, plus.odds(TokenId(golden.rarest[2])).unwrap(), golden.rarest[2]),
+        (&plus, plus.odds(TokenId(frequent)).unwrap(), frequent),
+        (&custext, custext.odds(TokenId(4)).unwrap(), 4),
+        (&inferdpt, inferdpt.odds(TokenId(4)).unwrap(), 4),
+    ];
+    for (mechanism, odds, t) in cases {
+        let n = 40_000;
+        let mut counts: BTreeMap<Option<u32>, u32> = BTreeMap::new();
+        for outcome in draws(mechanism, &vocab, &format!("w{t}"), n) {
+            let drawn = match outcome {
+                Outcome::Drawn { id, retention } => {
+                    assert!((0.0..=1.0).contains(&retention));
+                    Some(id.0)
+                }
+                Outcome::Kept(Why::Frequent) => None,
+                _ => panic!("nothing else becomes of a known word"),
+            };
+            *counts.entry(drawn).or_default() += 1;
+        }
+        let drawn =
+            odds.candidates.iter().map(|odd| (Some(odd.id.0), odd.probability * (1.0 - odds.kept)));
+        let kept = (odds.kept > 0.0).then_some((None, odds.kept));
+        let expected: Vec<(Option<u32>, f64)> = drawn.chain(kept).collect();
+        let common: Vec<_> = expected.iter().filter(|(_, p)| p * f64::from(n) > 10.0).collect();
+        let chi2: f64 = common
+            .iter()
+            .map(|(y, p)| {
+                let count = f64::from(counts.get(y).copied().unwrap_or(0));
+                (count - f64::from(n) * p).powi(2) / (f64::from(n) * p)
+            })
+            .sum();
+        // up to 40 degrees of freedom: beyond 125 with probability 1e-9
+        assert!(common.len() > 4 && chi2 < 125.0, "{chi2} over {}", common.len());
+    }
+}
+
+/// The largest log-ratio of any output between two inputs.
+fn loss(a: &Odds, b: &Odds) -> f64 {
+    let (a, b) = (by_id(a), by_id(b));
+    a.iter()
+        .map(|(y, p)| b.get(y).map_or(f64::INFINITY, |q| (p / q).ln().abs()))
+        .fold(0.0, f64::max)
+}
+
+/// Numbers for rows, and their width.
+fn rows() -> impl Strategy<Value = (Vec<f32>, usize)> {
+    (2_usize..12, 1_usize..5)
+        .prop_flat_map(|(n, dim)| (prop::collection::vec(-3.0_f32..3.0, n * dim), Just(dim)))
+}
+
+proptest! {
+    #[test]
+    fn santexts_loss_is_within_epsilon_times_the_distance((data, dim) in rows(), eps in 0.1_f64..20.0) {
+        let words = || lexicon(Embeddings::new(data.clone(), dim));
+        let copy = words();
+        let santext =
+            Santext::new(words(), epsilon(eps), Unknown::Replace, None).unwrap();
+        let guarantee = santext.guarantee();
+        prop_assert!((guarantee.notion, guarantee.evidence) == (Notion::MetricLdp, Evidence::Proof));
+        let unknown = santext.odds(vocab(copy.len()).unknown()).unwrap();
+        for a in 0..copy.len() {
+            let odds = santext.odds(TokenId(a as u32)).unwrap();
+            prop_assert!(odds.candidates[0].probability <= guarantee.most_kept.start + 1e-9);
+            prop_assert!(loss(&odds, &unknown) <= guarantee.bound);
+            for b in 0..copy.len() {
+                let loss = loss(&odds, &santext.odds(TokenId(b as u32)).unwrap());
+                let metric = eps * f64::from(copy.distance(a, b));
+                let slack = 2.0 * eps * santext.diameter() / f64::from(1 << 15) + 1e-5;
+                prop_assert!(loss <= metric + slack, "{loss} above {metric}");
+                prop_assert!(loss <= guarantee.bound);
+            }
+        }
+    }
+
+    #[test]
+    fn custexts_loss_is_within_epsilon_on_a_list((data, dim) in rows(), eps in 0.1_f64..20.0) {
+        let (n, vectors) = (data.len() / dim, Embeddings::new(data, dim));
+        let lists = vec![(0..n as u32 / 2).collect(), (n as u32 / 2..n as u32).collect()];
+        let custext =
+            Custext::new(lexicon(vectors.unit()), lists.into(), vocab(n), epsilon(eps), Unknown::Keep);
+        let guarantee = custext.guarantee();
+        prop_assert!(guarantee.notion == Notion::WithinList);
+        for a in 0..n as u32 {
+            let odds = custext.odds(TokenId(a)).unwrap();
+            for b in 0..n as u32 {
+                let loss = loss(&odds, &custext.odds(TokenId(b)).unwrap());
+                let one_list = (a < n as u32 / 2) == (b < n as u32 / 2);
+                let within = loss <= guarantee.bound;
+                prop_assert!(one_list && within || !one_list && loss.is_infinite());
+            }
+        }
+    }
+}
+
+/// The bounds are not idle: two words far apart on a line lose nearly all that the bound allows.
+#[test]
+fn santexts_worst_case_comes_close() {
+    let vectors = Embeddings::new(vec![0.0, 1.0], 1);
+    let santext = Santext::new(lexicon(vectors), epsilon(8.0), Unknown::Replace, None).unwrap();
+    let loss = loss(&santext.odds(TokenId(0)).unwrap(), &santext.odds(TokenId(1)).unwrap());
+    // e^(ε/2) each way between two words: half of ε·D
+    assert!((loss - 4.0).abs() < 1e-4 && santext.guarantee().bound < 8.001);
+}
+
+#[test]
+fn an_epsilon_beyond_the_integers_is_refused_before_any_prompt() {
+    let vectors = || Embeddings::new(vec![0.0, 1.0, 30.0], 1);
+    let refused = Santext::new(lexicon(vectors()), epsilon(20.0), Unknown::Replace, None);
+    let error = refused.err().expect("it is refused").to_string();
+    assert!(error.contains("SANTEXT") && error.contains("largest epsilon here is 10.8"), "{error}");
+    assert!(Santext::new(lexicon(vectors()), epsilon(10.0), Unknown::Replace, None).is_ok());
+    let inferdpt = |e| Inferdpt::new(lexicon(vectors()), vocab(3), epsilon(e), Unknown::Replace);
+    assert!(inferdpt(300.0).is_ok() && inferdpt(400.0).is_err());
+}
+
+#[test]
+fn unknown_words_and_numbers_go_their_ways() {
+    let words = ["a", "b", "c", "7"];
+    let vocab = Arc::new(Vocab::words(&words));
+    let tokenizer = Tokenizer::words(Arc::clone(&vocab), Split::Punctuation);
+    let vectors = || Embeddings::new(vec![0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 2.0, 1.0], 2);
+    let release = |mechanism: &dyn Mechanism| {
+        let text = "zzz 12.5 -3, 7";
+        sanitize(text, &tokenizer, &KeepList::none(), mechanism, &mut seeded(1, 0)).unwrap()
+    };
+    let eps = epsilon(1.0);
+    let custext = |unknown| {
+        let lists = [vec![0, 1, 2, 3]].into();
+        Custext::new(lexicon(vectors().unit()), lists, Arc::clone(&vocab), eps, unknown)
+    };
+    let kept = release(&custext(Unknown::Keep));
+    let shifted = |text: &str| text.parse::<i64>().unwrap();
+    let outcomes: Vec<Outcome> = kept.tokens.iter().map(|token| token.outcome).collect();
+    assert!(outcomes[0] == Outcome::Kept(Why::Unknown) && kept.text.starts_with("zzz "));
+    let Outcome::Shifted(by) = outcomes[1] else { panic!("a number is shifted") };
+    assert_eq!(shifted(&kept.tokens[1].released), 12 + i64::from(by));
+    let Outcome::Shifted(by) = outcomes[2] else { panic!("a number is shifted") };
+    assert_eq!(shifted(&kept.tokens[2].released), -3 + i64::from(by));
+    assert!(by < 1000 && matches!(outcomes[4], Outcome::Drawn { .. }));
+    assert_eq!(kept.privacy.sensitive, 3);
+
+    let replaced = release(&custext(Unknown::Replace));
+    assert!(matches!(replaced.tokens[0].outcome, Outcome::Drawn { .. }));
+
+    let inferdpt =
+        |unknown| Inferdpt::new(lexicon(vectors()), Arc::clone(&vocab), eps, unknown).unwrap();
+    let dropped = release(&inferdpt(Unknown::Drop));
+    assert!(dropped.tokens[0].outcome == Outcome::Dropped);
+    for i in [1, 2, 4] {
+        let Outcome::Number(number) = dropped.tokens[i].outcome else { panic!("a number") };
+        assert!((1..=1000).contains(&number));
+        assert_eq!(dropped.tokens[i].released, number.to_string());
+    }
+    // the word and the space before it are gone, and so is the mark
+    assert!(dropped.text.split(' ').count() == 4 && !dropped.text.contains("zzz"));
+    assert!(inferdpt(Unknown::Drop).odds(vocab.unknown()).is_none());
+    assert_eq!(inferdpt(Unknown::Replace).odds(vocab.unknown()).unwrap().candidates.len(), 4);
+    assert!(inferdpt(Unknown::Replace).guarantee().bound.is_infinite());
+
+    let santext = Santext::new(lexicon(vectors()), eps, Unknown::Replace, None).unwrap();
+    let all = release(&santext);
+    assert!(all.tokens.iter().all(|token| matches!(token.outcome, Outcome::Drawn { .. })));
+    let keeps = Santext::new(lexicon(vectors()), eps, Unknown::Keep, None).unwrap();
+    assert!(keeps.guarantee().evidence == Evidence::None);
+}
