@@ -98,6 +98,17 @@ pub enum Error {
     /// There was nothing to calibrate on.
     #[error("the text has no position to calibrate on")]
     NothingToCalibrate,
+    /// There is nothing to count in a corpus.
+    #[error("{0} has no two words that have vectors")]
+    Corpus(PathBuf),
+    /// A file of word vectors is broken, or of a kind that is not supported.
+    #[error("the word vectors of {path} cannot be used: {why}")]
+    Vectors {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and in which line or at which word.
+        why: String,
+    },
     /// The mathematics refused.
     #[error(transparent)]
     Cape(#[from] cape::Error),

@@ -27,6 +27,7 @@
 //! ```
 
 mod architecture;
+pub mod baselines;
 mod bert;
 mod calibrate;
 mod causal;
@@ -36,6 +37,7 @@ mod files;
 mod gguf;
 mod gguf_model;
 mod gpt2;
+pub mod groups;
 pub mod hub;
 mod layers;
 mod llama;
@@ -46,12 +48,14 @@ mod pack;
 #[cfg(feature = "hub")]
 pub mod pull;
 mod quant;
+mod replace;
 mod rope;
 mod shards;
 mod stored;
 mod tokens;
 #[cfg(feature = "hub")]
 mod transfer;
+pub mod vectors;
 mod weights;
 mod words;
 
