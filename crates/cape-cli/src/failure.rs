@@ -72,7 +72,9 @@ impl From<cape::Error> for Failure {
         let (hint, usage) = match &error {
             E::Epsilon(_) => ("try --epsilon 12; smaller is more private", true),
             E::Setting { .. } => ("`cape perturb --help` explains every setting", true),
-            E::Underflow { .. } => ("take a smaller --epsilon, or --buckets ranked", true),
+            E::Underflow { .. } => {
+                ("take a smaller --epsilon; cape's ranked buckets, its default, take any", true)
+            }
             E::ControlCharacter { code: 0x80.., .. } => {
                 ("remove it first, for example with: perl -CSD -pe 's/[\\x{80}-\\x{9f}]//g'", false)
             }
@@ -106,8 +108,14 @@ impl From<cape_models::Error> for Failure {
                 return Self { code: 2, ..Self::of(&error, Some(hint)) };
             }
             E::Io { .. } => {
-                "a model folder needs config.json, tokenizer.json and model.safetensors"
+                "check the path; a model folder needs config.json, tokenizer.json and \
+                 model.safetensors"
             }
+            E::Vectors { .. } => {
+                "vectors come as text of GloVe, word2vec or fastText, as word2vec's binary, or as \
+                 NumPy's .npy with the words in a .txt beside it"
+            }
+            E::Corpus(_) => "it takes public text, one passage a line",
             E::Gguf(_) => {
                 "a Llama-shaped model is needed, with a byte-level BPE tokenizer in the file"
             }

@@ -5,19 +5,20 @@ use std::fmt::{self, Write as _};
 use std::io::{ErrorKind, Write as _};
 use std::time::Duration;
 
-use cape::mechanism::cape::Settings;
-use cape::privacy::{Evidence, Guarantee, Reach};
+use cape::privacy::{Evidence, Guarantee, Notion, Reach};
 use cape::text::{Outcome, Release, Why};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
 use crate::failure::{Done, Failure, io};
+use crate::settings::Form;
 
 /// The privacy statement over one or more releases.
 pub(crate) struct Statement {
-    settings: Settings,
+    form: Form,
     guarantee: Guarantee,
+    seeded: bool,
     prompts: usize,
     sensitive: usize,
     /// The most sensitive tokens in any one prompt.
@@ -27,10 +28,11 @@ pub(crate) struct Statement {
 }
 
 impl Statement {
-    pub(crate) fn of(settings: &Settings, release: &Release) -> Self {
+    pub(crate) fn of(form: Form, release: &Release) -> Self {
         let mut statement = Self {
-            settings: *settings,
+            form,
             guarantee: release.privacy.guarantee,
+            seeded: release.privacy.seeded,
             prompts: 0,
             sensitive: 0,
             longest: 0,
@@ -55,54 +57,71 @@ impl Statement {
             }
         }
     }
+
+    /// What is promised for one token.
+    fn promise(&self) -> String {
+        let Guarantee { nominal, bound, notion, evidence, .. } = self.guarantee;
+        let form = match self.form.cape {
+            Some((buckets, context)) => format!("{buckets}, {context} context"),
+            None => self.form.mechanism.to_owned(),
+        };
+        let (asked, at_most) = (nominal.get(), up(bound));
+        match (notion, evidence) {
+            _ if self.seeded && bound.is_finite() => format!(
+                "NONE: drawn with --seed, for experiments only \
+                 (ε = {at_most} per token without it; {form})"
+            ),
+            _ if self.seeded => format!("NONE: drawn with --seed, for experiments only ({form})"),
+            (Notion::MetricLdp, _) => format!(
+                "ε = {asked} per unit of distance, proven ({form});\n         \
+                 for two words far apart ε = {at_most}"
+            ),
+            (Notion::WithinList, _) => format!(
+                "ε = {asked} between two words of one list, proven ({form});\n         \
+                 which list it is, everybody can see"
+            ),
+            (_, Evidence::Proof) => format!("ε = {bound} per token, proven ({form})"),
+            (_, Evidence::Bound) => {
+                format!(
+                    "ε = {asked} was asked; what is proven is at most {at_most} per draw ({form})"
+                )
+            }
+            _ => format!("NONE is proven: ε = {asked} is no more than a setting ({form})"),
+        }
+    }
+
+    /// What it comes to for a prompt, or for all of them.
+    fn spent(&self) -> String {
+        let tokens = plural(self.sensitive, "sensitive token");
+        let prompts = match self.prompts {
+            1 => String::new(),
+            n => format!("{}, ", plural(n, "prompt")),
+        };
+        if self.guarantee.bound.is_infinite() {
+            return format!("{prompts}{tokens} drawn for");
+        }
+        let would = if self.seeded { "it would be " } else { "" };
+        let longest = up(self.guarantee.prompt(self.longest));
+        let sum = up(self.guarantee.prompt(self.sensitive));
+        match self.prompts {
+            1 => format!("{tokens}: {would}ε = {longest} for the whole prompt"),
+            _ => format!("{prompts}{tokens}: {would}ε = {longest} for the longest, {sum} in all"),
+        }
+    }
 }
 
 impl fmt::Display for Statement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Guarantee { nominal, bound, evidence, reach, .. } = self.guarantee;
-        let form = format!(
-            "{}, {} context",
-            self.settings.buckets.as_str(),
-            self.settings.context.as_str()
-        );
-        if self.sensitive == 0 {
+        if self.sensitive == 0 && self.kept.keys().all(|why| !LEAKS.contains(why)) {
             return writeln!(f, "privacy: no sensitive token; returned as it is, nothing spent");
         }
-        match evidence {
-            Evidence::Proof => writeln!(f, "privacy: ε = {bound} per token, proven ({form})")?,
-            Evidence::Bound => writeln!(
-                f,
-                "privacy: ε = {} was asked; what is proven is at most {} per draw ({form})",
-                nominal.get(),
-                up(bound)
-            )?,
-            _ => writeln!(
-                f,
-                "privacy: NONE: drawn with --seed, for experiments only \
-                 (ε = {} per token without it; {form})",
-                up(bound)
-            )?,
-        }
-        let (all, one) =
-            (self.guarantee.prompt(self.longest), self.guarantee.one_token(self.longest));
-        let spent = if evidence == Evidence::None { "it would be " } else { "" };
-        if self.prompts == 1 {
-            let tokens = plural(self.sensitive, "sensitive token");
-            writeln!(f, "         {tokens}: {spent}ε = {} for the whole prompt", up(all))?;
-        } else {
-            let prompts = plural(self.prompts, "prompt");
-            let tokens = plural(self.sensitive, "sensitive token");
-            let (longest, sum) = (up(all), up(self.guarantee.prompt(self.sensitive)));
-            writeln!(
-                f,
-                "         {prompts}, {tokens}: {spent}ε = {longest} for the longest, {sum} in all"
-            )?;
-        }
-        if reach == Reach::EveryDraw {
+        writeln!(f, "privacy: {}", self.promise())?;
+        writeln!(f, "         {}", self.spent())?;
+        if self.guarantee.reach == Reach::EveryDraw {
             writeln!(
                 f,
                 "         raw context: two prompts that differ in one token are within {} only",
-                up(one)
+                up(self.guarantee.one_token(self.longest))
             )?;
         }
         if !self.kept.is_empty() {
@@ -112,19 +131,29 @@ impl fmt::Display for Statement {
             let reasons = self.kept.iter().map(|(why, n)| match *why {
                 "stopword" => plural(*n, why),
                 "punctuation" => plural(*n, "punctuation mark"),
+                "frequent" => plural(*n, "frequent word"),
+                "unknown" => plural(*n, "unknown word"),
                 other => format!("{n} {other}"),
             });
             let reasons = reasons.collect::<Vec<_>>().join(", ");
             writeln!(f, "         {kept} kept as {is}: {reasons}")?;
         }
-        let percent = (self.most_kept * 100.0).ceil();
-        writeln!(
-            f,
-            "         each sensitive token stays the same with probability {percent}% at most"
-        )?;
-        Ok(())
+        if self.most_kept < 0.995 {
+            let percent = (self.most_kept * 100.0).ceil();
+            writeln!(
+                f,
+                "         each sensitive token stays the same with probability {percent}% at most"
+            )?;
+        }
+        match &self.form.words {
+            Some(words) => writeln!(f, "         drawn from {words}"),
+            None => Ok(()),
+        }
     }
 }
+
+/// What the mechanism itself lets through, of what could be anything.
+const LEAKS: [&str; 2] = ["frequent", "unknown"];
 
 /// A loss for people: two decimals at the most, never below the true value.
 fn up(loss: f64) -> String {
@@ -157,8 +186,12 @@ struct TokenJson<'a> {
 #[derive(Serialize)]
 struct PrivacyJson {
     mechanism: &'static str,
-    buckets: &'static str,
-    context: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    buckets: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    words: Option<String>,
     epsilon_nominal: f64,
     epsilon_per_token: f64,
     epsilon_one_token: f64,
@@ -171,11 +204,7 @@ struct PrivacyJson {
     expected_kept: Option<f64>,
 }
 
-pub(crate) fn release<'a>(
-    text: &'a str,
-    release: &'a Release,
-    settings: &Settings,
-) -> ReleaseJson<'a> {
+pub(crate) fn release<'a>(text: &'a str, release: &'a Release, form: &Form) -> ReleaseJson<'a> {
     let privacy = &release.privacy;
     // the space before a word is no token to a reader: it has no text
     let shown = release.tokens.iter().filter(|token| token.outcome != Outcome::Kept(Why::Space));
@@ -193,9 +222,10 @@ pub(crate) fn release<'a>(
         text: &release.text,
         tokens: tokens.collect(),
         privacy: PrivacyJson {
-            mechanism: "cape",
-            buckets: settings.buckets.as_str(),
-            context: settings.context.as_str(),
+            mechanism: form.mechanism,
+            buckets: form.cape.map(|(buckets, _)| buckets),
+            context: form.cape.map(|(_, context)| context),
+            words: form.words.clone(),
             epsilon_nominal: privacy.guarantee.nominal.get(),
             epsilon_per_token: privacy.guarantee.bound,
             epsilon_one_token: privacy.epsilon_one_token(),

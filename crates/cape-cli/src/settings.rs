@@ -6,15 +6,22 @@ use std::sync::Arc;
 use cape::context::Context;
 use cape::keep::KeepList;
 use cape::mechanism::cape::{Buckets, Cape, Settings};
+use cape::mechanism::{Baseline, Mechanism, Unknown};
 use cape::privacy::Epsilon;
+use cape::tokenizer::{Split, Tokenizer};
 use cape::utility::Lambdas;
 use cape::vocab::Candidates;
+use cape_models::baselines::{self, Kind, Prepared, Source};
+use cape_models::vectors::{self, Cache, Phase, Vectors};
 use cape_models::{Arithmetic, Device, Kernel, Options};
 use serde::Deserialize;
 
-use crate::args::{ArithmeticArg, BucketsArg, CandidatesArg, ContextArg, MechanismArgs};
+use crate::args::{
+    ArithmeticArg, BucketsArg, CandidatesArg, ContextArg, MechanismArg, MechanismArgs, UnknownArg,
+    WordsArg,
+};
 use crate::failure::{Done, Failure, io};
-use crate::output::note;
+use crate::output::{self, note};
 
 const FILE: &str = "cape.toml";
 const EPSILON: f64 = 12.0;
@@ -24,6 +31,7 @@ const BUCKET_COUNT: usize = 50;
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct File {
+    mechanism: Option<MechanismArg>,
     epsilon: Option<f64>,
     buckets: Option<BucketsArg>,
     context: Option<ContextArg>,
@@ -36,13 +44,26 @@ struct File {
     arithmetic: Option<ArithmeticArg>,
     kernel: Option<String>,
     keep: Option<PathBuf>,
+    vectors: Option<PathBuf>,
+    corpus: Option<PathBuf>,
+    unknown: Option<UnknownArg>,
+    words: Option<WordsArg>,
+    list_size: Option<usize>,
+    sensitive_share: Option<f64>,
+    frequent_drawn: Option<f64>,
 }
 
 /// A mechanism with its tokenizer and its keep list, ready for prompts.
 pub(crate) struct Ready {
-    pub(crate) device: Device,
+    pub(crate) tokenizer: Arc<Tokenizer>,
     pub(crate) keep: KeepList,
-    pub(crate) mechanism: Cape,
+    pub(crate) chosen: Chosen,
+}
+
+/// The mechanism that was asked for.
+pub(crate) enum Chosen {
+    Cape(Box<Cape>, Device),
+    Baseline(Box<Baseline>, Kind, String),
 }
 
 impl Ready {
@@ -50,22 +71,172 @@ impl Ready {
     /// before the model is loaded.
     pub(crate) fn new(args: &MechanismArgs) -> Done<Self> {
         let file = File::read(args.config.as_deref())?;
-        let settings = settings(args, &file)?;
+        let kind = match args.mechanism.or(file.mechanism).unwrap_or(MechanismArg::Cape) {
+            MechanismArg::Cape => None,
+            MechanismArg::Santext => Some(Kind::Santext),
+            MechanismArg::SantextPlus => Some(Kind::SantextPlus),
+            MechanismArg::Custext => Some(Kind::Custext),
+            MechanismArg::CustextPlus => Some(Kind::CustextPlus),
+            MechanismArg::Inferdpt => Some(Kind::Inferdpt),
+        };
+        fitting(args, kind)?;
+        let epsilon = Epsilon::new(args.epsilon.or(file.epsilon).unwrap_or(EPSILON))?;
+        let settings = settings(args, &file, epsilon)?;
         let keep_file = args.keep.as_deref().or(file.keep.as_deref());
         let keep_list = keep_file.map(read_keep).transpose()?;
         let options = options(args, &file)?;
         let model = args.model.as_deref().or(file.model.as_deref());
-        let device = load(model.unwrap_or(cape_models::DEFAULT), options)?;
-        let mut keep = KeepList::default();
+        let model = || load(model.unwrap_or(cape_models::DEFAULT), options);
+        let (tokenizer, mut keep, chosen) = match kind {
+            None => {
+                let device = model()?;
+                let cape = Cape::new(Arc::clone(&device.model), settings)?;
+                let tokenizer = Arc::clone(&device.tokenizer);
+                (tokenizer, KeepList::default(), Chosen::Cape(Box::new(cape), device))
+            }
+            Some(kind) => {
+                let prepared = prepared(kind, args, &file, model)?;
+                let mechanism = Box::new(prepared.mechanism(epsilon)?);
+                let chosen = Chosen::Baseline(mechanism, kind, prepared.about);
+                (prepared.tokenizer, prepared.keep, chosen)
+            }
+        };
         if let Some(list) = keep_list {
             let list = list.strip_prefix('\u{feff}').unwrap_or(&list);
-            device.tokenizer.keep(list, &mut keep).map_err(|error| {
+            tokenizer.keep(list, &mut keep).map_err(|error| {
                 Failure::from(error).during("the list of words to keep cannot be used")
             })?;
         }
-        let mechanism = Cape::new(Arc::clone(&device.model) as _, settings)?;
-        Ok(Self { device, keep, mechanism })
+        Ok(Self { tokenizer, keep, chosen })
     }
+
+    pub(crate) fn mechanism(&self) -> &dyn Mechanism {
+        match &self.chosen {
+            Chosen::Cape(cape, _) => &**cape,
+            Chosen::Baseline(baseline, ..) => &**baseline,
+        }
+    }
+
+    /// What the mechanism is, for output.
+    pub(crate) fn form(&self) -> Form {
+        match &self.chosen {
+            Chosen::Cape(cape, _) => {
+                let settings = cape.settings();
+                let (buckets, context) = (settings.buckets.as_str(), settings.context.as_str());
+                Form { mechanism: "cape", cape: Some((buckets, context)), words: None }
+            }
+            Chosen::Baseline(_, kind, about) => {
+                Form { mechanism: kind.name(), cape: None, words: Some(about.clone()) }
+            }
+        }
+    }
+}
+
+/// What a mechanism is, for output.
+#[derive(Clone)]
+pub(crate) struct Form {
+    pub(crate) mechanism: &'static str,
+    /// Cape's buckets and context.
+    pub(crate) cape: Option<(&'static str, &'static str)>,
+    /// The words of the others.
+    pub(crate) words: Option<String>,
+}
+
+/// A flag that the mechanism has no use for was given in error.
+fn fitting(args: &MechanismArgs, kind: Option<Kind>) -> Done {
+    let (cape, other) = (args, &args.baseline);
+    let is = |kinds: &[Kind]| kind.is_some_and(|kind| kinds.contains(&kind));
+    let flags = [
+        ("--buckets", cape.buckets.is_some(), kind.is_none()),
+        ("--context", cape.context.is_some(), kind.is_none()),
+        ("--candidates", cape.candidates.is_some(), kind.is_none()),
+        ("--alpha", cape.alpha.is_some(), kind.is_none()),
+        ("--lambda-l", cape.lambda_l.is_some(), kind.is_none()),
+        ("--lambda-d", cape.lambda_d.is_some(), kind.is_none()),
+        ("--bucket-count", cape.bucket_count.is_some(), kind.is_none()),
+        ("--vectors", other.vectors.is_some(), kind.is_some()),
+        ("--corpus", other.corpus.is_some(), kind.is_some()),
+        ("--unknown", other.unknown.is_some(), kind.is_some()),
+        ("--words", other.words.is_some(), kind.is_some()),
+        ("--list-size", other.list_size.is_some(), is(&[Kind::Custext, Kind::CustextPlus])),
+        ("--sensitive-share", other.sensitive_share.is_some(), is(&[Kind::SantextPlus])),
+        ("--frequent-drawn", other.frequent_drawn.is_some(), is(&[Kind::SantextPlus])),
+    ];
+    match flags.iter().find(|(_, given, fits)| *given && !fits) {
+        Some((flag, ..)) => Err(Failure::usage(
+            format!("{flag} has no meaning for {}", kind.map_or("cape", Kind::name)),
+            "`cape perturb --help` says which settings go with which --mechanism",
+        )),
+        None => Ok(()),
+    }
+}
+
+/// A baseline with its words: from a file, or from the device model.
+fn prepared(
+    kind: Kind,
+    args: &MechanismArgs,
+    file: &File,
+    model: impl FnOnce() -> Done<Device>,
+) -> Done<Prepared> {
+    let (args, defaults) = (&args.baseline, baselines::Settings::new(kind));
+    let settings = baselines::Settings {
+        unknown: args.unknown.or(file.unknown).map(|unknown| match unknown {
+            UnknownArg::Replace => Unknown::Replace,
+            UnknownArg::Keep => Unknown::Keep,
+            UnknownArg::Drop => Unknown::Drop,
+        }),
+        split: match args.words.or(file.words) {
+            Some(WordsArg::Whitespace) => Split::Whitespace,
+            Some(WordsArg::Punctuation) | None => Split::Punctuation,
+        },
+        corpus: args.corpus.clone().or_else(|| file.corpus.clone()),
+        list_size: args.list_size.or(file.list_size).unwrap_or(defaults.list_size),
+        sensitive_share: args
+            .sensitive_share
+            .or(file.sensitive_share)
+            .unwrap_or(defaults.sensitive_share),
+        frequent_drawn: args
+            .frequent_drawn
+            .or(file.frequent_drawn)
+            .unwrap_or(defaults.frequent_drawn),
+        ..defaults
+    };
+    let lists = output::bar(0, "words on lists");
+    let mut progress = |done, total| {
+        lists.set_length(total);
+        lists.set_position(done);
+    };
+    let path = args.vectors.as_deref().or(file.vectors.as_deref());
+    let prepared = match path {
+        Some(path) => {
+            let vectors = Box::new(load_vectors(path)?);
+            Prepared::new(&settings, Source::Vectors(vectors, path), &mut progress)
+        }
+        None => Prepared::new(&settings, Source::Device(&model()?), &mut progress),
+    };
+    lists.finish_and_clear();
+    Ok(prepared?)
+}
+
+/// Loads word vectors with a bar, and says what is worth knowing about the file.
+fn load_vectors(path: &Path) -> Done<Vectors> {
+    let bar = output::download(0, "reading the vectors");
+    let loaded = vectors::load(path, &mut |progress| {
+        bar.set_message(match progress.phase {
+            Phase::Reading => "reading the vectors",
+            Phase::Checking => "checking the vectors",
+            Phase::Comparing => "comparing the vectors with their source",
+            Phase::Writing => "writing the vectors",
+        });
+        bar.set_length(progress.total);
+        bar.set_position(progress.done);
+    });
+    bar.finish_and_clear();
+    let loaded = loaded?;
+    if let Cache::NotWritten(why) = &loaded.cache {
+        note(&format!("warning: the vectors were not stored compactly: {why}\n"));
+    }
+    Ok(loaded)
 }
 
 /// Loads a model and warns where it has no calibration.
@@ -112,7 +283,7 @@ pub(crate) fn kernel(name: Option<&str>) -> Done<Kernel> {
     })
 }
 
-fn settings(args: &MechanismArgs, file: &File) -> Done<Settings> {
+fn settings(args: &MechanismArgs, file: &File, epsilon: Epsilon) -> Done<Settings> {
     let alpha = args.alpha.or(file.alpha);
     let count = args.bucket_count.or(file.bucket_count);
     let buckets = match args.buckets.or(file.buckets).unwrap_or(BucketsArg::Ranked) {
@@ -133,7 +304,7 @@ fn settings(args: &MechanismArgs, file: &File) -> Done<Settings> {
     };
     let defaults = Lambdas::default();
     Ok(Settings {
-        epsilon: Epsilon::new(args.epsilon.or(file.epsilon).unwrap_or(EPSILON))?,
+        epsilon,
         buckets,
         context: match args.context.or(file.context) {
             Some(ContextArg::Raw) => Context::Raw,
@@ -168,8 +339,10 @@ impl File {
             )
         })?;
         // its paths are relative to where it lies
-        let beside = |keep: PathBuf| path.parent().map(|dir| dir.join(&keep)).unwrap_or(keep);
-        file.keep = file.keep.map(beside);
+        let beside = |file: PathBuf| path.parent().map(|dir| dir.join(&file)).unwrap_or(file);
+        for named in [&mut file.keep, &mut file.vectors, &mut file.corpus] {
+            *named = named.take().map(beside);
+        }
         Ok(file)
     }
 }

@@ -35,6 +35,8 @@ impl Home {
         home.write("not-utf8", b"good\xff");
         home.write("control", b"good\x07");
         home.write("keep.txt", b"good\n");
+        home.write("words.txt", b"my 1 0\nis 0 1\ngood 1 1\nbad 2 1\n");
+        home.write("broken.txt", b"my 1 0\nis 0\n");
         home
     }
 
@@ -170,6 +172,34 @@ const REFUSED: &[(&[&str], i32)] = &[
     (&["explain", "--token", "1", "--released", "one two three"], 1),
     (&["explain", "--token", "1", "--released", "good\u{7}"], 1),
 ];
+
+/// The baselines keep files beside the vectors, with nothing of a prompt in them.
+const BASELINES: &[&str] = &["santext", "santext+", "custext", "custext+", "inferdpt"];
+
+#[test]
+fn nothing_of_a_prompt_for_a_baseline_is_on_stderr_or_in_a_file() {
+    let home = Home::new();
+    for mechanism in BASELINES {
+        let with = |vectors| ["--mechanism", mechanism, "--epsilon", "1", "--vectors", vectors];
+        for unknown in ["replace", "keep", "drop"] {
+            let args = [&["perturb", "--unknown", unknown][..], &with("words.txt")].concat();
+            check(home.cape().args(&args).arg(PROMPT), b"", 0);
+            check(home.cape().args(&args).arg("--lines"), PROMPT.as_bytes(), 0);
+        }
+        check(home.cape().arg("perturb").args(with("broken.txt")).arg(PROMPT), b"", 1);
+        // the canary is the first sensitive word where stopwords are kept
+        let token = if *mechanism == "custext+" { "1" } else { "2" };
+        let explain = ["explain", "--token", token, "--unknown", "drop"];
+        check(home.cape().args(explain).args(with("words.txt")).arg(PROMPT), b"", 1);
+    }
+    for name in home.files() {
+        let path = home.0.path().join(name);
+        if path.is_file() {
+            let bytes = std::fs::read(path).unwrap();
+            assert!(!shows(&String::from_utf8_lossy(&bytes)));
+        }
+    }
+}
 
 const PROMPT: &str = "my xylophoniccanary is good";
 

@@ -112,7 +112,8 @@ impl Guarantee {
     /// The loss for two prompts that differ in all of their `sensitive` tokens.
     #[must_use]
     pub fn prompt(&self, sensitive: usize) -> f64 {
-        self.bound * sensitive as f64
+        // no loss at all without a draw, even where the bound is infinite
+        if sensitive == 0 { 0.0 } else { self.bound * sensitive as f64 }
     }
 
     /// The same mechanism driven by a seed that others may know: nothing is promised.

@@ -3,15 +3,18 @@
 use std::fmt::Write;
 
 use cape::mechanism::Mechanism;
-use cape::mechanism::cape::{Buckets, Explanation};
+use cape::mechanism::cape::{Buckets, Cape, Explanation};
 use cape::sanitize::recover;
 use cape::text::TokenId;
+use cape_models::Device;
 use serde::Serialize;
 
 use crate::args::ExplainArgs;
 use crate::failure::{Done, Failure};
-use crate::settings::Ready;
+use crate::settings::{Chosen, Ready};
 use crate::{input, output};
+
+mod word;
 
 /// How many candidates are shown without `--all`.
 const SHOWN: usize = 20;
@@ -19,7 +22,7 @@ const SHOWN: usize = 20;
 pub(crate) fn run(args: &ExplainArgs) -> Done {
     let text = input::text(args.text.as_deref())?;
     let ready = Ready::new(&args.mechanism)?;
-    let tokens = ready.device.tokenizer.tokenize(&text, &ready.keep)?;
+    let tokens = ready.tokenizer.tokenize(&text, &ready.keep)?;
     let sensitive: Vec<usize> = tokens.sensitive().collect();
     let Some(&i) = args.token.checked_sub(1).and_then(|k| sensitive.get(k)) else {
         return Err(Failure::usage(
@@ -30,28 +33,41 @@ pub(crate) fn run(args: &ExplainArgs) -> Done {
             },
         ));
     };
+    let token = &tokens.as_slice()[i];
+    let original = &text[token.start..token.end];
+    let (cape, device) = match &ready.chosen {
+        Chosen::Cape(cape, device) => (cape, device),
+        Chosen::Baseline(baseline, kind, about) => {
+            let report =
+                word::Report::new(args, &ready, baseline, *kind, original, token.id, about)?;
+            return output::print(&if args.json {
+                output::json_pretty(&report)
+            } else {
+                report.to_string()
+            });
+        }
+    };
     let mut drawn = match &args.released {
         None => vec![None; tokens.as_slice().len()],
         Some(released) => {
-            recover(&text, &tokens, one_line(&text, released), ready.device.tokenizer.vocab())
-                .ok_or_else(|| {
+            recover(&text, &tokens, one_line(&text, released), ready.tokenizer.vocab()).ok_or_else(
+                || {
                     Failure::new(
                         "the text of --released is no release of this prompt",
                         "give it as `cape perturb` printed it for this prompt",
                     )
-                })?
+                },
+            )?
         }
     };
     // what comes after the token has not been drawn yet when the token is
     drawn[i..].fill(None);
-    let explanation = ready.mechanism.explain(&tokens, &drawn, i)?;
-    let token = &tokens.as_slice()[i];
-    let original = &text[token.start..token.end];
-    let report = Report::new(args, &ready, original, token.id, &explanation);
+    let explanation = cape.explain(&tokens, &drawn, i)?;
+    let report = Report::new(args, cape, device, original, token.id, &explanation);
     if args.json {
         output::print(&output::json_pretty(&report))
     } else {
-        output::print(&table(&ready, &report, &explanation, token.id))
+        output::print(&table(cape, device, &report, &explanation, token.id))
     }
 }
 
@@ -95,13 +111,14 @@ struct Candidate {
 impl<'a> Report<'a> {
     fn new(
         args: &ExplainArgs,
-        ready: &Ready,
+        cape: &Cape,
+        device: &Device,
         original: &'a str,
         original_id: TokenId,
         explanation: &Explanation<'_>,
     ) -> Self {
-        let settings = ready.mechanism.settings();
-        let calibration = ready.device.model.calibration();
+        let settings = cape.settings();
+        let calibration = device.model.calibration();
         let (scores, distribution) = (&explanation.scores, &explanation.distribution);
         let shown = if args.all { usize::MAX } else { SHOWN };
         let candidates = distribution.order.iter().take(shown).zip(1..).map(|(&c, rank)| {
@@ -109,7 +126,7 @@ impl<'a> Report<'a> {
             let id = scores.candidates[c];
             Candidate {
                 id: id.0,
-                token: ready.device.model.vocab().token(id),
+                token: device.model.vocab().token(id),
                 logit: scores.logits[c],
                 distance: scores.distances[c],
                 utility: scores.utilities[c],
@@ -143,12 +160,13 @@ impl<'a> Report<'a> {
 
 /// The report as a person reads it.
 fn table(
-    ready: &Ready,
+    cape: &Cape,
+    device: &Device,
     report: &Report<'_>,
     explanation: &Explanation<'_>,
     own: TokenId,
 ) -> String {
-    let vocab = ready.device.model.vocab();
+    let vocab = device.model.vocab();
     let distribution = &explanation.distribution;
     let n = distribution.order.len();
     let probability = |c: u32| distribution.weights[c as usize] as f64 / distribution.total as f64;
@@ -162,7 +180,7 @@ fn table(
         None => writeln!(out, ", {n} candidates"),
     };
     if let Some(prime) = distribution.paper_epsilon_prime {
-        let bound = ready.mechanism.guarantee().bound;
+        let bound = cape.guarantee().bound;
         let _ = writeln!(
             out,
             "proven for any input: at most {bound:.2}. The paper would say ε + ε′ = {:.2} from this \
@@ -198,15 +216,20 @@ fn table(
         let _ = writeln!(out, "   ...");
         row(&mut out, rank, c);
     }
+    shares(&mut out, distribution.order.iter().map(|&c| probability(c)));
+    out
+}
+
+/// How much of the probability the best candidate has, the best ten, and so on.
+fn shares(out: &mut String, mut probabilities: impl ExactSizeIterator<Item = f64>) {
+    let n = probabilities.len();
     let _ = writeln!(out, "\nshare of probability by rank");
     let (mut from, mut to) = (1, 1);
     while from <= n {
-        let share: f64 =
-            distribution.order[from - 1..to.min(n)].iter().map(|&c| probability(c)).sum();
+        let share: f64 = probabilities.by_ref().take(to - from + 1).sum();
         let label = if from == to { format!("{from}") } else { format!("{from} to {}", to.min(n)) };
         let dots = "#".repeat((share * 50.0).round() as usize);
         let _ = writeln!(out, "{label:>16}  {:>6.2}%  {dots}", share * 100.0);
         (from, to) = (to + 1, to * 10);
     }
-    out
 }

@@ -27,27 +27,26 @@ pub(crate) fn run(args: &PerturbArgs) -> Done {
     let ready = Ready::new(&args.mechanism)?;
     let waiting = output::spinner("perturbing");
     let mut rng = generator(args.seed, 0)?;
-    let (tokenizer, keep) = (&ready.device.tokenizer, &ready.keep);
-    let release = sanitize(&text, tokenizer, keep, &ready.mechanism, &mut rng);
+    let release = sanitize(&text, &ready.tokenizer, &ready.keep, ready.mechanism(), &mut rng);
     waiting.finish_and_clear();
     let release = release?;
-    let settings = ready.mechanism.settings();
+    let form = ready.form();
     if args.json {
-        output::print(&output::json_pretty(&output::release(&text, &release, settings)))?;
+        output::print(&output::json_pretty(&output::release(&text, &release, &form)))?;
     } else {
         output::print(&release.text)?;
     }
     if args.diff {
         output::note(&output::diff(&text, &release));
     }
-    output::note(&Statement::of(settings, &release));
+    output::note(&Statement::of(form, &release));
     Ok(())
 }
 
 /// One prompt a line, in order, a bounded number of them in memory.
 fn lines(args: &PerturbArgs) -> Done {
     let ready = Ready::new(&args.mechanism)?;
-    let settings = ready.mechanism.settings();
+    let form = ready.form();
     let (reader, bytes) = input::lines(args.text.as_deref());
     let mut lines = reader.split(b'\n').enumerate();
     let mut total: Option<Statement> = None;
@@ -74,7 +73,7 @@ fn lines(args: &PerturbArgs) -> Done {
         progress.suspend(|| {
             releases.iter().try_for_each(|(line, release)| {
                 if args.json {
-                    output::print(&output::json(&output::release(line, release, settings)))
+                    output::print(&output::json(&output::release(line, release, &form)))
                 } else {
                     output::print(&release.text)
                 }
@@ -83,7 +82,7 @@ fn lines(args: &PerturbArgs) -> Done {
         for (_, release) in &releases {
             match &mut total {
                 Some(total) => total.add(release),
-                None => total = Some(Statement::of(settings, release)),
+                None => total = Some(Statement::of(form.clone(), release)),
             }
         }
     }
@@ -108,8 +107,8 @@ fn some(
     let rngs = lines.iter().map(|&(i, _)| generator(seed, i as u64));
     let mut rngs: Vec<Generator> = rngs.collect::<Done<_>>()?;
     let borrowed: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let (tokenizer, keep) = (&ready.device.tokenizer, &ready.keep);
-    let releases = sanitize_all(&borrowed, tokenizer, keep, &ready.mechanism, &mut rngs)
+    let (tokenizer, keep) = (&ready.tokenizer, &ready.keep);
+    let releases = sanitize_all(&borrowed, tokenizer, keep, ready.mechanism(), &mut rngs)
         .map_err(|(i, error)| refused(lines[i].0, error.into()))?;
     Ok(texts.into_iter().zip(releases).collect())
 }

@@ -8,7 +8,7 @@ use super::{Mechanism, Odds, Unknown};
 use crate::Result;
 use crate::exponential::{ROUNDING, Scale, ratio};
 use crate::lexicon::Lexicon;
-use crate::privacy::{Epsilon, Evidence, Guarantee, Notion, Reach, round_up};
+use crate::privacy::{Epsilon, Evidence, Guarantee, Notion, Reach};
 use crate::sample::below;
 use crate::text::{Kinds, Outcome, Token, TokenId, Tokens};
 use crate::vocab::Vocab;
@@ -88,7 +88,8 @@ impl Custext {
         let (least, most) = similarities
             .iter()
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), &s| (lo.min(s), hi.max(s)));
-        let (range, half) = (most - least, self.epsilon.get() / 2.0);
+        // what rounding to integers may add is taken off first
+        let (range, half) = (most - least, (self.epsilon.get() - ROUNDING).max(0.0) / 2.0);
         let exponent = |&s: &f64| if range > 0.0 { half * ((most - s) / range) } else { 0.0 };
         let exponents = similarities.iter().map(exponent).collect();
         (similarities, exponents)
@@ -122,7 +123,7 @@ impl Mechanism for Custext {
         let most_kept = 1.0 / (1.0 + (shortest - 1.0) * (-nominal.get() / 2.0).exp());
         Guarantee {
             nominal,
-            bound: round_up(nominal.get() + ROUNDING),
+            bound: nominal.get().max(ROUNDING),
             most_kept: Kinds::of(|_| most_kept),
             notion: Notion::WithinList,
             evidence: Evidence::Proof,

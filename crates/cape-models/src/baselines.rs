@@ -1,0 +1,344 @@
+//! The baselines made ready: from words with vectors to a tokenizer and a mechanism.
+
+use std::io::BufRead;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cape::keep::KeepList;
+use cape::lexicon::Lexicon;
+use cape::mechanism::custext::Custext;
+use cape::mechanism::inferdpt::Inferdpt;
+use cape::mechanism::santext::{Plus, Santext};
+use cape::mechanism::{Baseline, Unknown};
+use cape::model::Embeddings;
+use cape::privacy::Epsilon;
+use cape::text::{Piece, TokenId};
+use cape::tokenizer::{Split, Tokenizer};
+use cape::vocab::{Candidates, Vocab};
+use ring::digest::{Context, SHA256};
+
+use crate::groups::{groups, load_or_make};
+use crate::vectors::Vectors;
+use crate::{Device, Error, Result};
+
+/// How many entries InferDPT's vocabulary has.
+const INFERDPT_ENTRIES: usize = 11_000;
+
+/// A mechanism that Cape is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Any word by how near it is.
+    Santext,
+    /// The same for rare words, and now and then for frequent ones.
+    SantextPlus,
+    /// A word of the same short list.
+    Custext,
+    /// The same, stopwords kept.
+    CustextPlus,
+    /// A token within a random radius.
+    Inferdpt,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::Santext, Self::SantextPlus, Self::Custext, Self::CustextPlus, Self::Inferdpt];
+
+    /// As it is written on a command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Santext => "santext",
+            Self::SantextPlus => "santext+",
+            Self::Custext => "custext",
+            Self::CustextPlus => "custext+",
+            Self::Inferdpt => "inferdpt",
+        }
+    }
+
+    /// What becomes of unknown words where nobody says otherwise.
+    #[must_use]
+    pub fn unknown(self) -> Unknown {
+        match self {
+            Self::Santext | Self::SantextPlus | Self::Inferdpt => Unknown::Replace,
+            Self::Custext | Self::CustextPlus => Unknown::Keep,
+        }
+    }
+}
+
+/// What defines a baseline beside its words and its ε.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Which one.
+    pub kind: Kind,
+    /// What becomes of unknown words; the mechanism's own way without it.
+    pub unknown: Option<Unknown>,
+    /// How text is cut into words.
+    pub split: Split,
+    /// Public text to count words in; without it their order stands for frequency.
+    pub corpus: Option<PathBuf>,
+    /// K, the length of CUSTEXT's lists.
+    pub list_size: usize,
+    /// w, the share of SANTEXT+'s words that are sensitive.
+    pub sensitive_share: f64,
+    /// p, the probability with which SANTEXT+ draws for the others.
+    pub frequent_drawn: f64,
+}
+
+impl Settings {
+    /// The papers' defaults.
+    #[must_use]
+    pub fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            unknown: None,
+            split: Split::Punctuation,
+            corpus: None,
+            list_size: 20,
+            sensitive_share: 0.5,
+            frequent_drawn: 0.2,
+        }
+    }
+}
+
+/// Where words and their vectors come from.
+pub enum Source<'a> {
+    /// From a file.
+    Vectors(Box<Vectors>, &'a Path),
+    /// From the embeddings of a device model: its whole words; for InferDPT its pieces.
+    Device(&'a Device),
+}
+
+/// A baseline for any ε.
+pub struct Prepared {
+    /// Its tokenizer.
+    pub tokenizer: Arc<Tokenizer>,
+    /// What it keeps.
+    pub keep: KeepList,
+    /// How many words or pieces it can draw from, and where they come from.
+    pub about: String,
+    kind: Kind,
+    unknown: Unknown,
+    words: Arc<Lexicon>,
+    form: Form,
+}
+
+enum Form {
+    Santext(Option<Plus>),
+    Custext(Arc<[Vec<u32>]>),
+    Inferdpt,
+}
+
+impl Prepared {
+    /// Makes the vocabulary, and the lists where there are any: `progress` hears of words done, of all.
+    pub fn new(
+        settings: &Settings,
+        source: Source<'_>,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Self> {
+        let kind = settings.kind;
+        let unknown = settings.unknown.unwrap_or(kind.unknown());
+        let keep = match kind {
+            Kind::CustextPlus => KeepList::stopwords(),
+            _ => KeepList::none(),
+        };
+        if let (Kind::Inferdpt, Source::Device(device)) = (kind, &source) {
+            let (tokenizer, vocab) = (&device.tokenizer, device.model.vocab());
+            let all = vocab.candidates(Piece::Start, Candidates::All).iter().copied();
+            let ids: Vec<TokenId> =
+                all.filter(|&id| is_english(vocab.surface(id))).take(INFERDPT_ENTRIES).collect();
+            let about = format!("{} pieces of the device model", ids.len());
+            let words = Lexicon::new(ids.clone(), gather(device.model.embeddings(), &ids))?;
+            return Ok(Self {
+                tokenizer: Arc::clone(tokenizer),
+                keep,
+                about,
+                kind,
+                unknown,
+                words: Arc::new(words),
+                form: Form::Inferdpt,
+            });
+        }
+        let (mut words, of) = Words::from(source);
+        let tokenizer = |vocab: &Arc<Vocab>| Tokenizer::words(Arc::clone(vocab), settings.split);
+        let mut by_frequency: Vec<u32> = (0..words.vocab.len() as u32 - EXTRA).collect();
+        if let Some(corpus) = &settings.corpus {
+            by_frequency = count(corpus, &tokenizer(&words.vocab))?;
+        }
+        match kind {
+            // what is not in the corpus is no word
+            Kind::Santext | Kind::SantextPlus if settings.corpus.is_some() => {
+                by_frequency = words.select(by_frequency);
+            }
+            Kind::Inferdpt => {
+                let english = |&row: &u32| is_english(words.vocab.surface(TokenId(row)));
+                let first: Vec<u32> =
+                    by_frequency.iter().copied().filter(english).take(INFERDPT_ENTRIES).collect();
+                words.select(first);
+            }
+            Kind::Custext | Kind::CustextPlus => words.rows = words.rows.unit(),
+            Kind::Santext | Kind::SantextPlus => {}
+        }
+        let form = match kind {
+            Kind::Santext => Form::Santext(None),
+            Kind::SantextPlus => {
+                let (w, p) = (settings.sensitive_share, settings.frequent_drawn);
+                Form::Santext(Some(Plus::rarest(&by_frequency, w, p)?))
+            }
+            Kind::Custext | Kind::CustextPlus => {
+                Form::Custext(words.lists(&by_frequency, settings.list_size, progress)?.into())
+            }
+            Kind::Inferdpt => Form::Inferdpt,
+        };
+        let n = words.vocab.len() as u32 - EXTRA;
+        let about = match &settings.corpus {
+            Some(_) if !matches!(kind, Kind::Custext | Kind::CustextPlus) => {
+                format!("the {n} words of {of} that the corpus has")
+            }
+            _ => format!("{n} words of {of}"),
+        };
+        Ok(Self {
+            tokenizer: Arc::new(tokenizer(&words.vocab)),
+            keep,
+            about,
+            kind,
+            unknown,
+            words: Arc::new(Lexicon::new((0..n).map(TokenId).collect(), words.rows)?),
+            form,
+        })
+    }
+
+    /// Which baseline it is.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The mechanism at this ε.
+    pub fn mechanism(&self, epsilon: Epsilon) -> Result<Baseline> {
+        let (words, vocab) = (Arc::clone(&self.words), Arc::clone(self.tokenizer.vocab()));
+        Ok(match &self.form {
+            Form::Santext(plus) => {
+                Baseline::Santext(Santext::new(words, epsilon, self.unknown, plus.clone())?)
+            }
+            Form::Custext(lists) => {
+                let lists = Arc::clone(lists);
+                Baseline::Custext(Custext::new(words, lists, vocab, epsilon, self.unknown))
+            }
+            Form::Inferdpt => {
+                Baseline::Inferdpt(Inferdpt::new(words, vocab, epsilon, self.unknown)?)
+            }
+        })
+    }
+}
+
+/// The entries that a vocabulary of words has beyond the words.
+const EXTRA: u32 = 2;
+
+/// Words with a row each.
+struct Words {
+    vocab: Arc<Vocab>,
+    rows: Embeddings,
+    /// Where lists made from them can be kept, and what they are known by.
+    cache: Option<(PathBuf, [u8; 32])>,
+}
+
+impl Words {
+    /// And what they are words of.
+    fn from(source: Source<'_>) -> (Self, String) {
+        match source {
+            Source::Vectors(vectors, path) => {
+                let words: Vec<&str> = vectors.words.iter().collect();
+                let of = path.file_name().map_or_else(String::new, |n| n.display().to_string());
+                let vocab = Arc::new(Vocab::words(&words));
+                let cache = Some((path.to_owned(), vectors.checksum));
+                (Self { vocab, rows: vectors.rows, cache }, of)
+            }
+            Source::Device(device) => {
+                let vocab = device.model.vocab();
+                let ids = vocab.candidates(Piece::Start, Candidates::Typed);
+                let words: Vec<&str> = ids.iter().map(|&id| vocab.surface(id)).collect();
+                let rows = gather(device.model.embeddings(), ids);
+                let vocab = Arc::new(Vocab::words(&words));
+                (Self { vocab, rows, cache: None }, "the device model".into())
+            }
+        }
+    }
+
+    /// Keeps some of the words, in their order; and says where those given went.
+    fn select(&mut self, mut some: Vec<u32>) -> Vec<u32> {
+        let mut ids: Vec<TokenId> = some.iter().map(|&row| TokenId(row)).collect();
+        ids.sort_unstable();
+        let words: Vec<&str> = ids.iter().map(|&id| self.vocab.surface(id)).collect();
+        let vocab = Arc::new(Vocab::words(&words));
+        self.rows = gather(&self.rows, &ids);
+        self.vocab = vocab;
+        for row in &mut some {
+            *row = ids.partition_point(|id| id.0 < *row) as u32;
+        }
+        some
+    }
+
+    /// CUSTEXT's lists: from the disk where they were made before, beside the vectors.
+    fn lists(
+        &self,
+        by_frequency: &[u32],
+        k: usize,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Vec<Vec<u32>>> {
+        if k < 2 {
+            let (name, range) = ("list-size", "2 or more");
+            return Err(cape::Error::Setting { name, range, value: k as f64 }.into());
+        }
+        let mut make = || groups(&self.rows, by_frequency, k, progress);
+        let Some((path, checksum)) = &self.cache else { return Ok(make()) };
+        let mut key = Context::new(&SHA256);
+        key.update(checksum);
+        key.update(&(k as u64).to_le_bytes());
+        for row in by_frequency {
+            key.update(&row.to_le_bytes());
+        }
+        let mut sum = [0; 32];
+        sum.copy_from_slice(key.finish().as_ref());
+        let short = u32::from_be_bytes([sum[0], sum[1], sum[2], sum[3]]);
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".lists-{short:08x}.cape"));
+        Ok(load_or_make(Path::new(&name), &sum, make).0)
+    }
+}
+
+/// Some rows of many.
+fn gather(rows: &Embeddings, ids: &[TokenId]) -> Embeddings {
+    let mut data = Vec::with_capacity(ids.len() * rows.dim());
+    for &id in ids {
+        data.extend_from_slice(rows.row(id));
+    }
+    Embeddings::new(data, rows.dim())
+}
+
+/// What InferDPT's vocabulary of English may hold.
+fn is_english(entry: &str) -> bool {
+    entry.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// The words of a corpus, one passage a line, by falling frequency.
+fn count(corpus: &Path, tokenizer: &Tokenizer) -> Result<Vec<u32>> {
+    let io = |source| Error::Io { path: corpus.to_owned(), source };
+    let reader = std::io::BufReader::new(std::fs::File::open(corpus).map_err(io)?);
+    let mut counts = vec![0_u64; tokenizer.vocab().len()];
+    let keep = KeepList::none();
+    for line in reader.split(b'\n') {
+        let line = line.map_err(io)?;
+        let line = String::from_utf8_lossy(&line).replace(char::is_control, " ");
+        for token in tokenizer.tokenize(&line, &keep)?.as_slice() {
+            counts[token.id.index()] += 1;
+        }
+    }
+    let words = (0..counts.len() as u32 - EXTRA).filter(|&row| counts[row as usize] > 0);
+    let mut words: Vec<u32> = words.collect();
+    words.sort_by_key(|&row| std::cmp::Reverse(counts[row as usize]));
+    if words.len() < 2 {
+        return Err(Error::Corpus(corpus.to_owned()));
+    }
+    Ok(words)
+}
