@@ -48,26 +48,21 @@ impl Scale {
             None => mantissa >> (1075 - exponent),
         }
     }
+}
 
-    /// Draws one of the candidates with these exponents.
-    ///
-    /// # Panics
-    /// If there are none.
-    pub fn draw(
-        self,
-        exponents: impl Iterator<Item = f64> + Clone,
-        rng: &mut dyn CryptoRng,
-    ) -> usize {
-        let weights = exponents.map(|x| self.weight(x));
-        let mut left = below(weights.clone().sum(), rng);
-        for (i, weight) in weights.enumerate() {
-            if left < weight {
-                return i;
-            }
-            left -= weight;
+/// Draws one of the candidates with these weights, which sum to `total`.
+///
+/// # Panics
+/// If the total is zero.
+pub fn draw(weights: &[U256], total: U256, rng: &mut dyn CryptoRng) -> usize {
+    let mut left = below(total, rng);
+    for (i, &weight) in weights.iter().enumerate() {
+        if left < weight {
+            return i;
         }
-        unreachable!("the weights sum to the total")
+        left -= weight;
     }
+    unreachable!("the weights sum to the total")
 }
 
 /// A uniform integer in `0..total`, without bias: what is too large is rejected, which happens to less
@@ -119,11 +114,13 @@ mod tests {
     fn draws_follow_the_weights() {
         // chi-square with 3 degrees of freedom exceeds 45 with probability 1e-9
         let exponents = [0.0, 0.5, 1.0, 3.0_f64];
+        let weights = exponents.map(|x| Scale::new(4).weight(x));
+        let total = weights.iter().sum();
         let sum: f64 = exponents.iter().map(|x| (-x).exp()).sum();
         let (mut rng, n) = (seeded(5, 0), 100_000);
         let mut counts = [0_u32; 4];
         for _ in 0..n {
-            counts[Scale::new(4).draw(exponents.into_iter(), &mut rng)] += 1;
+            counts[draw(&weights, total, &mut rng)] += 1;
         }
         let chi2: f64 = counts
             .iter()

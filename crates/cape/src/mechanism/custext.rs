@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use ethnum::U256;
 use rand::CryptoRng;
 
 use super::{Mechanism, Odds, Unknown};
 use crate::Result;
-use crate::exponential::{ROUNDING, Scale, ratio};
+use crate::exponential::{ROUNDING, Scale, draw, ratio};
 use crate::lexicon::Lexicon;
 use crate::privacy::{Epsilon, Evidence, Guarantee, Notion, Reach};
 use crate::sample::below;
@@ -107,11 +108,12 @@ impl Custext {
         };
         let (_, exponents) = self.exponents(row, list);
         let scale = Scale::new(list.len());
-        let drawn = list[scale.draw(exponents.iter().copied(), rng)];
-        let weights = list.iter().zip(&exponents).map(|(&at, &x)| (at as usize, scale.weight(x)));
-        let total = weights.clone().map(|(_, weight)| weight).sum();
-        let own = weights.filter(|&(at, _)| at == row).map(|(_, weight)| weight).sum();
-        Outcome::Drawn { id: self.words.ids()[drawn as usize], retention: ratio(own, total) }
+        let weights: Vec<U256> = exponents.iter().map(|&x| scale.weight(x)).collect();
+        let total = weights.iter().sum();
+        let drawn = list[draw(&weights, total, rng)] as usize;
+        let own = list.iter().position(|&at| at as usize == row);
+        let retention = own.map_or(0.0, |own| ratio(weights[own], total));
+        Outcome::Drawn { id: self.words.ids()[drawn], retention }
     }
 }
 

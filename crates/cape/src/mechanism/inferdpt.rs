@@ -6,7 +6,7 @@ use ethnum::U256;
 use rand::CryptoRng;
 
 use super::{Mechanism, Odd, Odds, Unknown};
-use crate::exponential::{Scale, ratio};
+use crate::exponential::{Scale, draw, ratio};
 use crate::lexicon::Lexicon;
 use crate::privacy::{Epsilon, Evidence, Guarantee, Notion, Reach};
 use crate::recent::Recent;
@@ -26,6 +26,13 @@ pub struct Inferdpt {
     /// The scale of the Laplace noise on each dimension.
     noise: Vec<f64>,
     recent: Recent<u32, [f32]>,
+}
+
+/// The candidates within a radius, by their rows, and their weights.
+struct Near {
+    rows: Vec<usize>,
+    weights: Vec<U256>,
+    total: U256,
 }
 
 /// How many distances the rows that are kept may have together: 32 MB.
@@ -107,9 +114,9 @@ impl Inferdpt {
         let mut probabilities = vec![0.0; distances.len()];
         for stream in 0..RADII {
             // an average over public numbers, not a draw: a seed is in place
-            let (near, total) = self.near(&distances, self.radius(&mut seeded(0, stream)));
-            for (i, x) in near {
-                probabilities[i] += ratio(self.scale.weight(x), total) / RADII as f64;
+            let near = self.near(&distances, self.radius(&mut seeded(0, stream)));
+            for (i, weight) in near.rows.into_iter().zip(near.weights) {
+                probabilities[i] += ratio(weight, near.total) / RADII as f64;
             }
         }
         let mut candidates: Vec<Odd> = (0..distances.len())
@@ -128,21 +135,24 @@ impl Inferdpt {
     #[must_use]
     pub fn odds_at(&self, t: TokenId, radius: f64) -> Option<Odds> {
         let distances = self.distances(self.words.row_of(t)?);
-        let (near, _) = self.near(&distances, radius);
-        Some(Odds::of_weights(
-            near.iter()
-                .map(|&(i, x)| (self.words.ids()[i], Some(distances[i]), self.scale.weight(x))),
-        ))
+        let near = self.near(&distances, radius);
+        let of = |(&i, &weight)| (self.words.ids()[i], Some(distances[i]), weight);
+        Some(Odds::of_weights(near.rows.iter().zip(&near.weights).map(of)))
     }
 
-    /// The candidates within a radius with their exponents, and the sum of their weights.
-    fn near(&self, distances: &[f32], radius: f64) -> (Vec<(usize, f64)>, U256) {
-        let exponent = |d: f64| self.epsilon.get() / 2.0 * (d / radius);
-        let within = distances.iter().map(|&d| f64::from(d)).enumerate();
-        let near: Vec<(usize, f64)> =
-            within.filter(|&(_, d)| d < radius).map(|(i, d)| (i, exponent(d))).collect();
-        let total = near.iter().map(|&(_, x)| self.scale.weight(x)).sum();
-        (near, total)
+    /// The candidates within a radius.
+    fn near(&self, distances: &[f32], radius: f64) -> Near {
+        let mut near = Near { rows: Vec::new(), weights: Vec::new(), total: U256::ZERO };
+        for (i, &d) in distances.iter().enumerate() {
+            let d = f64::from(d);
+            if d < radius {
+                let weight = self.scale.weight(self.epsilon.get() / 2.0 * (d / radius));
+                near.rows.push(i);
+                near.weights.push(weight);
+                near.total += weight;
+            }
+        }
+        near
     }
 
     fn distances(&self, own: usize) -> Arc<[f32]> {
@@ -161,13 +171,13 @@ impl Inferdpt {
         let Some(own) = self.words.row_of(token.id) else {
             return self.unknown.outcome(self.words.len(), |i| self.words.ids()[i], rng);
         };
-        let (near, total) = self.near(&self.distances(own), self.radius(rng));
+        let near = self.near(&self.distances(own), self.radius(rng));
         // at a radius of zero the word is its own only candidate
-        if near.is_empty() {
+        if near.rows.is_empty() {
             return Outcome::Drawn { id: token.id, retention: 1.0 };
         }
-        let (drawn, _) = near[self.scale.draw(near.iter().map(|&(_, x)| x), rng)];
-        let retention = ratio(self.scale.weight(0.0), total);
+        let drawn = near.rows[draw(&near.weights, near.total, rng)];
+        let retention = ratio(self.scale.weight(0.0), near.total);
         Outcome::Drawn { id: self.words.ids()[drawn], retention }
     }
 }
