@@ -1,0 +1,84 @@
+//! What is written down of one release: a line of JSON, enough to make every table anew.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// One prompt released once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Which cell of the grid it belongs to.
+    #[serde(flatten)]
+    pub cell: Cell,
+    /// The number of the prompt in its data, from 0.
+    pub prompt: usize,
+    /// The seed of its draws, and the number of its repetition.
+    pub seed: u64,
+    /// How many tokens the prompt has.
+    pub tokens: usize,
+    /// How many of them were drawn for.
+    pub sensitive: usize,
+    /// How many of those came out as they were.
+    pub unchanged: usize,
+    /// ROUGE-L F1 of original and release, 0 to 1.
+    pub rouge_l: f64,
+    /// Cosine of the sentence embeddings of both.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub similarity: Option<f64>,
+    /// Attacks by name: `knn-1`, `knn-10`, `mti`, `bayes`, `llm`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub attacks: BTreeMap<String, Hits>,
+    /// ROUGE-L of the prompt that an attack guessed, by the attack's name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub guessed: BTreeMap<String, f64>,
+    /// Attacks on labelled spans, by label and attack.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub spans: BTreeMap<String, BTreeMap<String, Hits>>,
+    /// Other measurements of this prompt by name: `accuracy` (1 or 0), `coherence`, `alignment`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub scores: BTreeMap<String, f64>,
+    /// Answers of a chat model that could not be read, by task.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub unread: BTreeMap<String, u32>,
+    /// How long the release took.
+    pub seconds: f64,
+    /// The release itself, where it is wanted as an example.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub released: Option<String>,
+}
+
+/// A cell of the grid: everything but prompt and seed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// The version of this program.
+    pub version: String,
+    /// The data's name.
+    pub data: String,
+    /// What the mechanism is called in tables and charts: `cape`, `cape, paper`, `santext+`, …
+    pub mechanism: String,
+    /// ε as it was asked for.
+    pub epsilon: f64,
+    /// What is proven for any two tokens in plain local differential privacy; none where nothing is.
+    pub proven: Option<f64>,
+    /// The device model, or the vectors, by checksum.
+    pub model: String,
+    /// Every other setting.
+    pub settings: BTreeMap<String, Value>,
+}
+
+/// How often an attack found the true token.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hits {
+    /// How often it was right.
+    pub found: u32,
+    /// At how many positions it was tried.
+    pub of: u32,
+}
+
+impl std::ops::AddAssign for Hits {
+    fn add_assign(&mut self, other: Self) {
+        self.found += other.found;
+        self.of += other.of;
+    }
+}
