@@ -105,6 +105,8 @@ pub(crate) enum Command {
     Calibrate(CalibrateArgs),
     /// Measure how fast prompts are perturbed on this machine, and where the time goes
     Bench(BenchArgs),
+    /// Measure what a mechanism gives and what it costs: attacks, utility, and a report
+    Eval(EvalArgs),
     /// List the models that are there, fetch one from the hub, or store one compactly
     Models(ModelsArgs),
     /// Print completions for a shell
@@ -456,6 +458,79 @@ pub(crate) struct BenchArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Everything comes from flags: the command line says what was measured.
+#[derive(Args)]
+pub(crate) struct EvalArgs {
+    /// Prompts: .tsv, .csv or .jsonl with named columns, or text with one a line; without it, public
+    /// sentences that are built in
+    pub(crate) file: Option<PathBuf>,
+
+    /// A few prompts and values of ε: about two minutes
+    #[arg(long)]
+    pub(crate) quick: bool,
+
+    /// Mechanisms, by name; cape-paper is the form that the paper has [default: all]
+    #[arg(short, long, value_name = "NAME,…", value_delimiter = ',', value_enum)]
+    pub(crate) mechanisms: Vec<EvalMechanismArg>,
+
+    /// Values of ε [default: 1,2,3,6,10,14,20]
+    #[arg(short, long, value_name = "ε,…", value_delimiter = ',', allow_negative_numbers = true)]
+    pub(crate) epsilons: Vec<f64>,
+
+    /// How often every prompt is released
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seeds: u64,
+
+    /// The first so many prompts only
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+
+    /// Try the Bayes attack, which is slow, on the first so many prompts [default: 25]
+    #[arg(long, value_name = "N")]
+    pub(crate) bayes: Option<usize>,
+
+    /// Folder for the records and the report; a run that was stopped goes on from its records
+    #[arg(short, long, value_name = "DIR", default_value = "cape-eval")]
+    pub(crate) out: PathBuf,
+
+    /// The column of the text [default: text, sentence, prompt, question or content]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) text_column: Option<String>,
+
+    /// The column of a second text that belongs to the first [default: sentence, after a question]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) second_column: Option<String>,
+
+    /// The column of the label [default: label]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) label_column: Option<String>,
+
+    /// Device model, as for `cape perturb`; it attacks as well
+    #[arg(long, value_name = "NAME|DIR", default_value = cape_models::DEFAULT)]
+    pub(crate) model: String,
+
+    /// Word vectors of the mechanisms other than cape [default: the embeddings of the device model]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) vectors: Option<PathBuf>,
+
+    /// Public text that says how frequent words are [default: the order of the vectors]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) corpus: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub(crate) enum EvalMechanismArg {
+    Cape,
+    CapePaper,
+    Santext,
+    #[value(name = "santext+")]
+    SantextPlus,
+    Custext,
+    #[value(name = "custext+")]
+    CustextPlus,
+    Inferdpt,
 }
 
 #[derive(Args)]

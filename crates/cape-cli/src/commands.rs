@@ -3,6 +3,7 @@
 pub(crate) mod bench;
 pub(crate) mod calibrate;
 pub(crate) mod completions;
+pub(crate) mod eval;
 pub(crate) mod explain;
 pub(crate) mod models;
 pub(crate) mod perturb;

@@ -142,6 +142,23 @@ impl From<cape_models::Error> for Failure {
     }
 }
 
+impl From<cape_eval::Error> for Failure {
+    fn from(error: cape_eval::Error) -> Self {
+        use cape_eval::Error as E;
+        let hint = match error {
+            E::Cape(inner) => return inner.into(),
+            E::Models(inner) => return inner.into(),
+            E::Io { .. } => "check the path, the permissions and the space that is left",
+            E::Data { .. } => {
+                "name the columns with --text-column, --second-column, --label-column"
+            }
+            E::Records { .. } => "give another --out, or remove the file",
+            _ => "`cape eval --help` explains every setting",
+        };
+        Self::of(&error, Some(hint))
+    }
+}
+
 impl From<HubError> for Failure {
     fn from(error: HubError) -> Self {
         use HubError as E;

@@ -28,6 +28,7 @@ fn run() -> Done {
         Command::Explain(args) => commands::explain::run(&args),
         Command::Calibrate(args) => commands::calibrate::run(&args),
         Command::Bench(args) => commands::bench::run(&args),
+        Command::Eval(args) => commands::eval::run(&args),
         Command::Models(args) => commands::models::run(&args),
         Command::Completions { shell } => commands::completions::run(shell),
     }

@@ -219,7 +219,7 @@ fn prepared(
 }
 
 /// Loads word vectors with a bar, and says what is worth knowing about the file.
-fn load_vectors(path: &Path) -> Done<Vectors> {
+pub(crate) fn load_vectors(path: &Path) -> Done<Vectors> {
     let bar = output::download(0, "reading the vectors");
     let loaded = vectors::load(path, &mut |progress| {
         bar.set_message(match progress.phase {
@@ -240,7 +240,7 @@ fn load_vectors(path: &Path) -> Done<Vectors> {
 }
 
 /// Loads a model and warns where it has no calibration.
-fn load(name_or_dir: &str, options: Options) -> Done<Device> {
+pub(crate) fn load(name_or_dir: &str, options: Options) -> Done<Device> {
     let device = cape_models::load_with(name_or_dir, options)?;
     if !device.calibrated {
         let (lo, hi) = (device.model.calibration().lo(), device.model.calibration().hi());

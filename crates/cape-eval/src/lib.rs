@@ -4,5 +4,12 @@
 //! data → grid of mechanisms × ε × seeds × prompts → records → summary → report
 //! ```
 
+pub mod data;
+mod error;
+pub mod grid;
+pub mod measure;
 pub mod record;
+pub mod subject;
 pub mod summary;
+
+pub use error::{Error, Result};

@@ -208,6 +208,12 @@ impl Prepared {
         })
     }
 
+    /// The words with their vectors.
+    #[must_use]
+    pub fn words(&self) -> &Arc<Lexicon> {
+        &self.words
+    }
+
     /// Which baseline it is.
     #[must_use]
     pub fn kind(&self) -> Kind {

@@ -87,6 +87,20 @@ pub struct Device {
     pub calibrated: bool,
 }
 
+impl Device {
+    /// A name that changes with the model: a part of the SHA-256 of its embeddings.
+    #[must_use]
+    pub fn checksum(&self) -> String {
+        let mut sum = ring::digest::Context::new(&ring::digest::SHA256);
+        for number in self.model.embeddings().data() {
+            sum.update(&number.to_le_bytes());
+        }
+        sum.finish().as_ref()[..8]
+            .iter()
+            .fold(String::new(), |name, byte| name + &format!("{byte:02x}"))
+    }
+}
+
 /// Loads a model by name or from a folder (see [`Files::find`]).
 pub fn load(name_or_dir: &str) -> Result<Device> {
     load_with(name_or_dir, Options::default())

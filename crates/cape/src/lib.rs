@@ -9,6 +9,7 @@
 //! What decides privacy is in [`utility`], [`rank`], [`buckets`], [`sample`], [`privacy`], [`rng`]
 //! and [`mechanism`]; the proofs are in [`mechanism::cape`].
 
+pub mod attack;
 pub mod buckets;
 pub mod context;
 pub mod distance;

@@ -149,6 +149,36 @@ impl Cape {
         &self.settings
     }
 
+    /// The device model.
+    pub(crate) fn model(&self) -> &dyn LanguageModel {
+        &*self.model
+    }
+
+    /// The largest probability of any candidate, whatever the utilities.
+    pub(crate) fn most_kept(&self) -> Kinds<f64> {
+        match &self.selection {
+            Selection::Ranked(tables) => Kinds::of(|piece| {
+                tables.get(piece).as_ref().map_or(0.0, |table| table.probability(1))
+            }),
+            Selection::EqualWidth(rule) => Kinds::of(|_| rule.most_kept()),
+        }
+    }
+
+    /// The exact probability with which a draw by these utilities falls on one candidate.
+    pub(crate) fn probability(
+        &self,
+        piece: Piece,
+        utilities: &[f32],
+        candidate: usize,
+    ) -> Result<f64> {
+        Ok(match &self.selection {
+            Selection::Ranked(tables) => {
+                self.table(tables, piece)?.probability(rank_of(utilities, candidate))
+            }
+            Selection::EqualWidth(rule) => rule.apply(utilities)?.probability(candidate),
+        })
+    }
+
     /// The distribution at position `i` with everything that led to it. `drawn` says how the other
     /// sensitive tokens came out; none is a mask. It matters in the released context only.
     ///
@@ -262,22 +292,20 @@ impl Cape {
 impl Mechanism for Cape {
     fn guarantee(&self) -> Guarantee {
         let nominal = self.settings.epsilon;
-        let (bound, most_kept, evidence) = match &self.selection {
+        let most_kept = self.most_kept();
+        let (bound, evidence) = match &self.selection {
             Selection::Ranked(tables) => {
-                let of = |f: fn(&RankTable) -> f64| {
-                    Kinds::of(|piece| tables.get(piece).as_ref().map_or(0.0, f))
-                };
-                let exact = of(RankTable::epsilon);
+                let exact =
+                    Kinds::of(|piece| tables.get(piece).as_ref().map_or(0.0, RankTable::epsilon));
                 let exact = exact.start.max(exact.continuation);
-                let bound = round_up(exact).min(nominal.get().max(exact));
-                (bound, of(|table| table.probability(1)), Evidence::Proof)
+                (round_up(exact).min(nominal.get().max(exact)), Evidence::Proof)
             }
             Selection::EqualWidth(rule) => {
                 // a kind with nothing to draw from is refused when it is met
                 let bound = |piece| rule.bound(self.candidates(piece).len()).unwrap_or(0.0);
                 let bounds = Kinds::of(bound);
                 let bound = bounds.start.max(bounds.continuation);
-                (bound, Kinds::of(|_| rule.most_kept()), Evidence::Bound)
+                (bound, Evidence::Bound)
             }
         };
         let reach = match self.settings.context {

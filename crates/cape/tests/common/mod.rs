@@ -1,5 +1,7 @@
 //! A device model small enough to enumerate, whose scores depend on everything it sees.
 
+#![allow(dead_code, reason = "each test uses a part of it")]
+
 use std::sync::Arc;
 
 use cape::Result;

@@ -1,0 +1,191 @@
+//! `cape eval`
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use cape::context::Context;
+use cape::mechanism::cape::{Buckets, Settings};
+use cape::privacy::Epsilon;
+use cape::utility::Lambdas;
+use cape::vocab::Candidates;
+use cape_eval::data::{Columns, Data, Item};
+use cape_eval::grid::{Grid, Refused};
+use cape_eval::measure::Tools;
+use cape_eval::subject::Subject;
+use cape_eval::summary::{Point, summarise};
+use cape_models::baselines::{self, Kind, Prepared, Source};
+use cape_models::{Device, Options};
+
+use crate::args::{EvalArgs, EvalMechanismArg};
+use crate::failure::{Done, Failure, io};
+use crate::{output, settings};
+
+/// Public sentences written for this purpose.
+const TEXT: &str = include_str!("bench/text.txt");
+
+/// The paper's values of ε, and a few of them.
+const EPSILONS: [f64; 7] = [1.0, 2.0, 3.0, 6.0, 10.0, 14.0, 20.0];
+const QUICK_EPSILONS: [f64; 3] = [2.0, 6.0, 12.0];
+
+/// How many prompts a quick run has, and how many of them Bayes tries.
+const QUICK: usize = 24;
+const QUICK_BAYES: usize = 4;
+const BAYES: usize = 25;
+
+/// How many tokens the Bayes attack looks at for a position.
+const BAYES_MOST: usize = 2000;
+
+/// How many prompts are shown with their releases.
+const EXAMPLES: usize = 3;
+
+const ALL: [EvalMechanismArg; 7] = [
+    EvalMechanismArg::Cape,
+    EvalMechanismArg::CapePaper,
+    EvalMechanismArg::Santext,
+    EvalMechanismArg::SantextPlus,
+    EvalMechanismArg::Custext,
+    EvalMechanismArg::CustextPlus,
+    EvalMechanismArg::Inferdpt,
+];
+
+pub(crate) fn run(args: &EvalArgs) -> Done {
+    let data = data(args)?;
+    let epsilons = match args.epsilons.as_slice() {
+        [] if args.quick => QUICK_EPSILONS.to_vec(),
+        [] => EPSILONS.to_vec(),
+        given => given.to_vec(),
+    };
+    for &epsilon in &epsilons {
+        Epsilon::new(epsilon)?;
+    }
+    let device = settings::load(&args.model, Options::default())?;
+    let bayes = args.bayes.unwrap_or(if args.quick { QUICK_BAYES } else { BAYES });
+    let mechanisms = if args.mechanisms.is_empty() { &ALL[..] } else { &args.mechanisms };
+    let subjects: Vec<Subject> = mechanisms
+        .iter()
+        .map(|&mechanism| subject(mechanism, args, &device))
+        .collect::<Done<_>>()?;
+    std::fs::create_dir_all(&args.out)
+        .map_err(|error| io(format!("cannot make the folder {}", args.out.display()), &error))?;
+    let seeds: Vec<u64> = (0..args.seeds).collect();
+    let tools = Tools { attacker: Some(device), bayes_prompts: bayes, examples: EXAMPLES };
+    let grid = Grid {
+        data: &data,
+        subjects: &subjects,
+        epsilons: &epsilons,
+        seeds: &seeds,
+        tools: &tools,
+    };
+    let bar = output::bar(grid.len() as u64, "releases");
+    let ran = grid.run(&args.out.join("records.jsonl"), &|done| bar.set_position(done as u64));
+    bar.finish_and_clear();
+    let (records, refused) = ran?;
+    let points = summarise(&records);
+    output::print(&table(&points, &refused))?;
+    output::note(&format!(
+        "{} records in {}; draws were seeded, for experiments: nothing of it is fit to be sent\n",
+        records.len(),
+        args.out.display()
+    ));
+    Ok(())
+}
+
+fn data(args: &EvalArgs) -> Done<Data> {
+    let columns = Columns {
+        text: args.text_column.clone(),
+        second: args.second_column.clone(),
+        label: args.label_column.clone(),
+    };
+    let mut data = match &args.file {
+        Some(file) => Data::read(file, &columns)?,
+        None => built_in(),
+    };
+    let limit = args.limit.or(args.quick.then_some(QUICK)).unwrap_or(usize::MAX);
+    if limit == 0 {
+        return Err(Failure::usage("--limit is 0", "it takes 1 or more"));
+    }
+    data.items.truncate(limit);
+    Ok(data)
+}
+
+/// The sentences that are built in.
+fn built_in() -> Data {
+    let sentences = TEXT.split_inclusive(['.', '?', '!']).map(str::trim);
+    let sentences = sentences.filter(|sentence| sentence.split_whitespace().count() > 4);
+    let item = |text: &str| Item { text: text.to_owned(), ..Item::default() };
+    Data { name: "built-in sentences".into(), items: sentences.map(item).collect() }
+}
+
+fn subject(mechanism: EvalMechanismArg, args: &EvalArgs, device: &Device) -> Done<Subject> {
+    use EvalMechanismArg as M;
+    let cape = |name, buckets, context, candidates| {
+        let epsilon = Epsilon::new(1.0)?;
+        let lambdas = Lambdas::default();
+        let settings = Settings { epsilon, buckets, context, candidates, lambdas };
+        let model = format!("{} {}", args.model, device.checksum());
+        Ok(Subject::cape(name, &model, device, settings, Some(BAYES_MOST)))
+    };
+    let kind = match mechanism {
+        M::Cape => {
+            let ranked = Buckets::Ranked { alpha: None };
+            return cape("cape", ranked, Context::Released, Candidates::Typed);
+        }
+        M::CapePaper => {
+            let buckets = Buckets::EqualWidth { count: 50 };
+            return cape("cape, paper", buckets, Context::Raw, Candidates::All);
+        }
+        M::Santext => Kind::Santext,
+        M::SantextPlus => Kind::SantextPlus,
+        M::Custext => Kind::Custext,
+        M::CustextPlus => Kind::CustextPlus,
+        M::Inferdpt => Kind::Inferdpt,
+    };
+    let settings =
+        baselines::Settings { corpus: args.corpus.clone(), ..baselines::Settings::new(kind) };
+    let nothing = &mut |_, _| {};
+    let (model, source) = if let Some(path) = &args.vectors {
+        let vectors = Box::new(settings::load_vectors(path)?);
+        (vectors_name(path, vectors.checksum), Source::Vectors(vectors, path))
+    } else {
+        (format!("{} {}", args.model, device.checksum()), Source::Device(device))
+    };
+    Ok(Subject::baseline(&model, Prepared::new(&settings, source, nothing)?))
+}
+
+fn vectors_name(path: &Path, checksum: [u8; 32]) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let sum = checksum[..8].iter().fold(String::new(), |sum, byte| sum + &format!("{byte:02x}"));
+    format!("{name} {sum}")
+}
+
+/// The points as a person reads them.
+fn table(points: &[Point], refused: &[Refused]) -> String {
+    let columns = [
+        ("rouge_l", "ROUGE-L"),
+        ("unchanged", "kept"),
+        ("privacy knn-1", "KNN-1"),
+        ("privacy knn-10", "KNN-10"),
+        ("privacy mti", "MTI"),
+        ("privacy bayes", "Bayes"),
+    ];
+    let mut out = format!("{:14} {:>6} {:>8}", "mechanism", "ε", "proven");
+    for (_, title) in columns {
+        let _ = write!(out, " {title:>8}");
+    }
+    out.push('\n');
+    for point in points {
+        let proven = point.proven.map_or("-".into(), |proven| format!("{proven:.1}"));
+        let _ = write!(out, "{:14} {:>6} {proven:>8}", point.mechanism, point.epsilon);
+        for (name, _) in columns {
+            let shown = point.measures.get(name);
+            let shown = shown.map_or("-".into(), |e| format!("{:.1}", 100.0 * e.mean));
+            let _ = write!(out, " {shown:>8}");
+        }
+        out.push('\n');
+    }
+    let _ = writeln!(out, "\nper cent; KNN to Bayes: positions that the attack does not find");
+    for refused in refused {
+        let _ = writeln!(out, "{} at ε = {}: {}", refused.mechanism, refused.epsilon, refused.why);
+    }
+    out
+}

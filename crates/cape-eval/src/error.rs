@@ -1,0 +1,40 @@
+use std::path::PathBuf;
+
+/// What can go wrong. No message carries a word of a prompt.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file cannot be read or written.
+    #[error("cannot access {path}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file of prompts is not what it should be.
+    #[error("the prompts of {path} cannot be used: {why}")]
+    Data {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// A file of records is not of this run.
+    #[error("{path} holds records of another run: {why}")]
+    Records {
+        /// The file.
+        path: PathBuf,
+        /// What differs.
+        why: String,
+    },
+    /// The mathematics refused.
+    #[error(transparent)]
+    Cape(#[from] cape::Error),
+    /// A model or vectors could not be used.
+    #[error(transparent)]
+    Models(#[from] cape_models::Error),
+}
+
+/// A result with this crate's error.
+pub type Result<T> = std::result::Result<T, Error>;

@@ -1,0 +1,199 @@
+//! Mechanisms × ε × seeds × prompts, written down as it goes, and taken up again after a kill.
+
+use std::collections::HashSet;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use rayon::prelude::*;
+
+use crate::data::{Data, Item};
+use crate::measure::{Tools, measure};
+use crate::record::{Cell, Record};
+use crate::subject::Subject;
+use crate::{Error, Result};
+
+/// What is to be run.
+pub struct Grid<'a> {
+    /// The prompts.
+    pub data: &'a Data,
+    /// The mechanisms.
+    pub subjects: &'a [Subject],
+    /// The values of ε.
+    pub epsilons: &'a [f64],
+    /// The seeds: every prompt is released once for each.
+    pub seeds: &'a [u64],
+    /// What measures.
+    pub tools: &'a Tools,
+}
+
+/// How many prompts go through a model side by side.
+const SIDE_BY_SIDE: usize = 16;
+
+/// Which release it is.
+type Key = (String, u64, u64, usize);
+
+fn key(record: &Record) -> Key {
+    let cell = &record.cell;
+    (cell.mechanism.clone(), cell.epsilon.to_bits(), record.seed, record.prompt)
+}
+
+impl Grid<'_> {
+    /// How many releases there are in all.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.data.items.len() * self.subjects.len() * self.epsilons.len() * self.seeds.len()
+    }
+
+    /// Whether there is nothing to do.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Runs what the file does not hold yet, and adds it there. `progress` hears how many releases are
+    /// done. A mechanism that refuses an ε is left out there: the refusals come back with the records.
+    pub fn run(
+        &self,
+        path: &Path,
+        progress: &(dyn Fn(usize) + Sync),
+    ) -> Result<(Vec<Record>, Vec<Refused>)> {
+        let (file, mut records) = open(path)?;
+        self.check(path, &records)?;
+        let done: HashSet<Key> = records.iter().map(key).collect();
+        let file = Mutex::new(file);
+        let mut refused = Vec::new();
+        let mut count = 0;
+        for subject in self.subjects {
+            for &epsilon in self.epsilons {
+                let here = self.data.items.len() * self.seeds.len();
+                let at = match subject.at(epsilon) {
+                    Ok(at) => at,
+                    Err(error) => {
+                        let why = error.to_string();
+                        refused.push(Refused { mechanism: subject.name.clone(), epsilon, why });
+                        count += here;
+                        progress(count);
+                        continue;
+                    }
+                };
+                let cell = self.cell(subject, epsilon, at.proven());
+                for &seed in self.seeds {
+                    let left: Vec<(usize, &Item)> = self
+                        .data
+                        .items
+                        .iter()
+                        .enumerate()
+                        .filter(|&(prompt, _)| {
+                            let key = (subject.name.clone(), epsilon.to_bits(), seed, prompt);
+                            !done.contains(&key)
+                        })
+                        .collect();
+                    count += self.data.items.len() - left.len();
+                    let finished = std::sync::atomic::AtomicUsize::new(count);
+                    let new: Vec<Vec<Record>> = left
+                        .par_chunks(SIDE_BY_SIDE)
+                        .map(|prompts| {
+                            let new = measure(subject, &at, &cell, seed, prompts, self.tools)?;
+                            append(&file, path, &new)?;
+                            let order = std::sync::atomic::Ordering::Relaxed;
+                            progress(finished.fetch_add(new.len(), order) + new.len());
+                            Ok(new)
+                        })
+                        .collect::<Result<_>>()?;
+                    count += left.len();
+                    records.extend(new.into_iter().flatten());
+                }
+            }
+        }
+        // what the file had beyond this grid is not its business
+        let wanted: HashSet<(&str, u64)> = self
+            .subjects
+            .iter()
+            .flat_map(|subject| self.epsilons.iter().map(|e| (subject.name.as_str(), e.to_bits())))
+            .collect();
+        records.retain(|record| {
+            wanted.contains(&(record.cell.mechanism.as_str(), record.cell.epsilon.to_bits()))
+                && self.seeds.contains(&record.seed)
+                && record.prompt < self.data.items.len()
+        });
+        records.sort_by_cached_key(|record| {
+            let cell = &record.cell;
+            let subject = self.subjects.iter().position(|subject| subject.name == cell.mechanism);
+            let epsilon = self.epsilons.iter().position(|&epsilon| epsilon == cell.epsilon);
+            (subject, epsilon, record.seed, record.prompt)
+        });
+        Ok((records, refused))
+    }
+
+    fn cell(&self, subject: &Subject, epsilon: f64, proven: Option<f64>) -> Cell {
+        Cell {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            data: self.data.name.clone(),
+            mechanism: subject.name.clone(),
+            epsilon,
+            proven,
+            model: subject.model.clone(),
+            settings: subject.settings.clone(),
+        }
+    }
+
+    /// Records that are there must be of the same data and settings: others would mix.
+    fn check(&self, path: &Path, records: &[Record]) -> Result<()> {
+        for record in records {
+            let cell = &record.cell;
+            let Some(subject) = self.subjects.iter().find(|subject| subject.name == cell.mechanism)
+            else {
+                continue;
+            };
+            let wanted = self.cell(subject, cell.epsilon, cell.proven);
+            if wanted != *cell {
+                let why = format!("{} was run with other settings", cell.mechanism);
+                return Err(Error::Records { path: path.to_owned(), why });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An ε that a mechanism cannot have.
+pub struct Refused {
+    /// The mechanism.
+    pub mechanism: String,
+    /// The ε.
+    pub epsilon: f64,
+    /// Why.
+    pub why: String,
+}
+
+/// The file, ready to be added to, and what it holds; half a line, which a killed run left, is cut off.
+fn open(path: &Path) -> Result<(File, Vec<Record>)> {
+    let io = |source| Error::Io { path: path.to_owned(), source };
+    let mut file =
+        OpenOptions::new().read(true).append(true).create(true).open(path).map_err(io)?;
+    let mut text = String::new();
+    file.read_to_string(&mut text).map_err(io)?;
+    let whole = text.rfind('\n').map_or(0, |end| end + 1);
+    file.set_len(whole as u64).map_err(io)?;
+    file.seek(SeekFrom::End(0)).map_err(io)?;
+    let mut records = Vec::new();
+    for (number, line) in text[..whole].lines().enumerate() {
+        records.push(serde_json::from_str(line).map_err(|_| Error::Records {
+            path: path.to_owned(),
+            why: format!("line {} is no record", number + 1),
+        })?);
+    }
+    Ok((file, records))
+}
+
+fn append(file: &Mutex<File>, path: &Path, records: &[Record]) -> Result<()> {
+    let io = |source| Error::Io { path: PathBuf::from(path), source };
+    let mut lines = String::new();
+    for record in records {
+        lines += &serde_json::to_string(record).map_err(|error| io(error.into()))?;
+        lines.push('\n');
+    }
+    let mut file = file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    file.write_all(lines.as_bytes()).map_err(io)
+}

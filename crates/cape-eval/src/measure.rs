@@ -1,0 +1,245 @@
+//! Some prompts released once, and everything that is measured of them.
+//!
+//! Attacks count the same positions for all mechanisms: the words that are neither stopwords nor
+//! punctuation. What a mechanism keeps of them is found by every attack.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use cape::attack::mask::{Unit, guesses};
+use cape::keep::KeepList;
+use cape::metric::rouge_l;
+use cape::rng::{CryptoRng, Generator, seeded};
+use cape::sanitize::assemble;
+use cape::text::{Outcome, Piece, ReleasedToken, Tokens};
+use cape_models::Device;
+
+use crate::Result;
+use crate::data::Item;
+use crate::record::{Cell, Hits, Record};
+use crate::subject::{At, Subject};
+
+/// What measures.
+pub struct Tools {
+    /// The masked model of the attack by masks.
+    pub attacker: Option<Device>,
+    /// How many prompts, from the first, the Bayes attack is tried on.
+    pub bayes_prompts: usize,
+    /// How many prompts, from the first, are recorded with their release.
+    pub examples: usize,
+}
+
+/// One position that counts.
+struct Position {
+    /// Its token.
+    at: usize,
+    /// The attacks that found it.
+    found: BTreeMap<&'static str, bool>,
+}
+
+/// Releases prompts side by side, and measures. The draws of a prompt are those of its number and the
+/// seed.
+pub fn measure(
+    subject: &Subject,
+    at: &At,
+    cell: &Cell,
+    seed: u64,
+    prompts: &[(usize, &Item)],
+    tools: &Tools,
+) -> Result<Vec<Record>> {
+    let (tokenizer, keep) = (subject.tokenizer(), subject.keep());
+    let start = Instant::now();
+    let tokens: Vec<Tokens> = prompts
+        .iter()
+        .map(|(_, item)| tokenizer.tokenize(&item.text, &keep))
+        .collect::<cape::Result<_>>()?;
+    let mut rngs: Vec<Generator> =
+        prompts.iter().map(|&(number, _)| seeded(seed, number as u64)).collect();
+    let mut drawn: Vec<(&Tokens, &mut dyn CryptoRng)> =
+        tokens.iter().zip(rngs.iter_mut()).map(|(tokens, rng)| (tokens, rng as _)).collect();
+    let outcomes = at.mechanism().perturb_all(&mut drawn)?;
+    let seconds = start.elapsed().as_secs_f64() / prompts.len() as f64;
+    let each = prompts.iter().zip(&tokens).zip(&outcomes);
+    each.map(|((&(number, item), tokens), outcomes)| {
+        let (text, released) = assemble(&item.text, tokens, outcomes, tokenizer.vocab());
+        let counted = tokenizer.tokenize(&item.text, &KeepList::default())?;
+        let mut release =
+            Release { subject, at, item, tokens, released: &released, positions: Vec::new() };
+        release.positions =
+            counted.sensitive().map(|at| Position { at, found: BTreeMap::new() }).collect();
+        release.knn();
+        let guessed = match &tools.attacker {
+            Some(attacker) => release.mask(attacker)?,
+            None => None,
+        };
+        if number < tools.bayes_prompts {
+            release.bayes()?;
+        }
+        let positions = &release.positions;
+        Ok(Record {
+            cell: cell.clone(),
+            prompt: number,
+            seed,
+            tokens: tokens.as_slice().len(),
+            sensitive: positions.len(),
+            unchanged: positions.iter().filter(|position| release.same(position.at)).count(),
+            rouge_l: rouge_l(&item.text, &text),
+            similarity: None,
+            attacks: hits(positions.iter()),
+            guessed: guessed
+                .map(|text| ("mti".to_owned(), rouge_l(&item.text, &text)))
+                .into_iter()
+                .collect(),
+            spans: release.spans(),
+            scores: BTreeMap::new(),
+            unread: BTreeMap::new(),
+            seconds,
+            released: (number < tools.examples).then_some(text),
+        })
+    })
+    .collect()
+}
+
+/// A prompt and what became of it.
+struct Release<'a> {
+    subject: &'a Subject,
+    at: &'a At,
+    item: &'a Item,
+    tokens: &'a Tokens,
+    released: &'a [ReleasedToken],
+    positions: Vec<Position>,
+}
+
+impl Release<'_> {
+    fn original(&self, at: usize) -> &str {
+        &self.item.text[self.released[at].start..self.released[at].end]
+    }
+
+    /// Whether a token came out as it was.
+    fn same(&self, at: usize) -> bool {
+        let token = &self.released[at];
+        matches!(token.outcome, Outcome::Kept(_))
+            || self.original(at).to_lowercase() == token.released.to_lowercase()
+    }
+
+    fn knn(&mut self) {
+        for i in 0..self.positions.len() {
+            let at = self.positions[i].at;
+            let nearer = match self.released[at].outcome {
+                Outcome::Drawn { id, .. } => {
+                    self.subject.knn.rank(id, self.tokens.as_slice()[at].id)
+                }
+                _ => self.same(at).then_some(0),
+            };
+            let found = &mut self.positions[i].found;
+            found.insert("knn-1", nearer.is_some_and(|nearer| nearer < 1));
+            found.insert("knn-10", nearer.is_some_and(|nearer| nearer < 10));
+        }
+    }
+
+    /// Masks each position in turn; the text that the attacker reads then. Where a position was kept,
+    /// it is found without. None for pieces that the attacker does not have.
+    fn mask(&mut self, attacker: &Device) -> Result<Option<String>> {
+        let vocab = attacker.model.vocab();
+        let same_pieces = match self.subject.device() {
+            Some(device) if std::sync::Arc::ptr_eq(&device.model, &attacker.model) => true,
+            Some(_) => return Ok(None),
+            None => false,
+        };
+        let asked: Vec<bool> = (0..self.released.len())
+            .map(|at| {
+                self.positions.iter().any(|position| position.at == at)
+                    && !matches!(self.released[at].outcome, Outcome::Kept(_))
+            })
+            .collect();
+        let mut units = Vec::with_capacity(self.released.len());
+        for ((token, released), &asked) in
+            self.tokens.as_slice().iter().zip(self.released).zip(&asked)
+        {
+            let (ids, piece) = if same_pieces {
+                let id = match released.outcome {
+                    Outcome::Drawn { id, .. } => id,
+                    _ => token.id,
+                };
+                (vec![id], token.piece)
+            } else {
+                let pieces = attacker.tokenizer.tokenize(&released.released, &KeepList::none())?;
+                (pieces.as_slice().iter().map(|piece| piece.id).collect(), Piece::Start)
+            };
+            units.push(Unit { ids, asked: asked.then_some(piece) });
+        }
+        let mut guessed = guesses(&*attacker.model, &units)?.into_iter();
+        let mut words: Vec<Option<String>> = vec![None; self.released.len()];
+        for at in (0..asked.len()).filter(|&at| asked[at]) {
+            let Some(guess) = guessed.next() else { break };
+            let target = if same_pieces {
+                Some(self.tokens.as_slice()[at].id)
+            } else {
+                vocab.piece_id(&self.original(at).to_lowercase(), Piece::Start)
+            };
+            if let Some(position) = self.positions.iter_mut().find(|position| position.at == at) {
+                position.found.insert("mti", target == Some(guess));
+            }
+            words[at] = Some(vocab.surface(guess).to_owned());
+        }
+        for position in &mut self.positions {
+            position.found.entry("mti").or_insert(true);
+        }
+        Ok(Some(self.with(&words)))
+    }
+
+    /// The text with other words in some places.
+    fn with(&self, words: &[Option<String>]) -> String {
+        let (mut text, mut at) = (String::new(), 0);
+        for (token, word) in self.released.iter().zip(words) {
+            text.push_str(&self.item.text[at..token.start]);
+            text.push_str(word.as_ref().unwrap_or(&token.released));
+            at = token.end;
+        }
+        text + &self.item.text[at..]
+    }
+
+    fn bayes(&mut self) -> Result<()> {
+        let (At::Cape(cape), Some(bayes)) = (self.at, &self.subject.bayes) else { return Ok(()) };
+        let drawn: Vec<_> = self
+            .released
+            .iter()
+            .map(|token| match token.outcome {
+                Outcome::Drawn { id, .. } => Some(id),
+                _ => None,
+            })
+            .collect();
+        let guesses = bayes.guesses(cape, self.tokens, &drawn)?;
+        for (at, guess) in self.tokens.sensitive().zip(guesses) {
+            let t = self.tokens.as_slice()[at].id;
+            if let Some(position) = self.positions.iter_mut().find(|position| position.at == at) {
+                position.found.insert("bayes", guess.id == t);
+            }
+        }
+        Ok(())
+    }
+
+    fn spans(&self) -> BTreeMap<String, BTreeMap<String, Hits>> {
+        let mut labels: BTreeMap<String, Vec<&Position>> = BTreeMap::new();
+        for span in &self.item.spans {
+            let within = |position: &&Position| {
+                let token = &self.released[position.at];
+                token.start < span.end && span.start < token.end
+            };
+            let positions = self.positions.iter().filter(within);
+            labels.entry(span.label.clone()).or_default().extend(positions);
+        }
+        labels.into_iter().map(|(label, positions)| (label, hits(positions.into_iter()))).collect()
+    }
+}
+
+/// How often each attack was right.
+fn hits<'a>(positions: impl Iterator<Item = &'a Position>) -> BTreeMap<String, Hits> {
+    let mut all: BTreeMap<String, Hits> = BTreeMap::new();
+    for position in positions {
+        for (&attack, &found) in &position.found {
+            *all.entry(attack.to_owned()).or_default() += Hits { found: found.into(), of: 1 };
+        }
+    }
+    all
+}

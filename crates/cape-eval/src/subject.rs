@@ -1,0 +1,154 @@
+//! A mechanism to be evaluated, at any ε.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use cape::attack::bayes::Bayes;
+use cape::attack::knn::{Knn, Space};
+use cape::keep::KeepList;
+use cape::mechanism::cape::{Buckets, Cape, Settings};
+use cape::mechanism::{Baseline, Mechanism};
+use cape::privacy::{Epsilon, Evidence, Notion};
+use cape::tokenizer::Tokenizer;
+use cape_models::Device;
+use cape_models::baselines::Prepared;
+use serde_json::{Value, json};
+
+use crate::Result;
+
+/// A mechanism without its ε.
+pub struct Subject {
+    /// What it is called in tables and charts.
+    pub name: String,
+    /// What its numbers come from: a model or vectors, by a name that changes with them.
+    pub model: String,
+    /// Its settings, for the record.
+    pub settings: BTreeMap<String, Value>,
+    /// The nearest tokens of each.
+    pub knn: Knn,
+    /// The attack of who knows the mechanism, where the attacker has its vocabulary.
+    pub bayes: Option<Bayes>,
+    form: Form,
+}
+
+enum Form {
+    Cape(Device, Settings),
+    Words(Box<Prepared>),
+}
+
+/// A mechanism at one ε.
+pub enum At {
+    /// Ours.
+    Cape(Box<Cape>),
+    /// What it is compared with.
+    Baseline(Box<Baseline>),
+}
+
+/// The largest k of the nearest-neighbour attack.
+const NEAREST: usize = 10;
+
+impl Subject {
+    /// Cape in some form; the ε of these settings does not matter. The Bayes attack, if it is wanted,
+    /// looks at so many tokens for a position.
+    #[must_use]
+    pub fn cape(
+        name: &str,
+        model: &str,
+        device: &Device,
+        settings: Settings,
+        bayes: Option<usize>,
+    ) -> Self {
+        let mut all = BTreeMap::from([
+            ("buckets".to_owned(), json!(settings.buckets.as_str())),
+            ("context".to_owned(), json!(settings.context.as_str())),
+            ("candidates".to_owned(), json!(format!("{:?}", settings.candidates).to_lowercase())),
+            ("lambda_l".to_owned(), json!(settings.lambdas.l())),
+            ("lambda_d".to_owned(), json!(settings.lambdas.d())),
+            ("arithmetic".to_owned(), json!(device.arithmetic.name())),
+        ]);
+        match settings.buckets {
+            Buckets::Ranked { alpha } => all.insert("alpha".to_owned(), json!(alpha)),
+            Buckets::EqualWidth { count } => all.insert("bucket_count".to_owned(), json!(count)),
+        };
+        Self {
+            name: name.to_owned(),
+            model: model.to_owned(),
+            settings: all,
+            knn: Knn::new(Space::Model(Arc::clone(&device.model)), NEAREST),
+            bayes: bayes.map(|most| Bayes::new(Arc::clone(&device.model), most)),
+            form: Form::Cape(device.clone(), settings),
+        }
+    }
+
+    /// A baseline.
+    #[must_use]
+    pub fn baseline(model: &str, prepared: Prepared) -> Self {
+        Self {
+            name: prepared.kind().name().to_owned(),
+            model: model.to_owned(),
+            settings: BTreeMap::from([("words".to_owned(), json!(prepared.about))]),
+            knn: Knn::new(Space::Words(Arc::clone(prepared.words())), NEAREST),
+            bayes: None,
+            form: Form::Words(Box::new(prepared)),
+        }
+    }
+
+    /// Its tokenizer.
+    #[must_use]
+    pub fn tokenizer(&self) -> &Tokenizer {
+        match &self.form {
+            Form::Cape(device, _) => &device.tokenizer,
+            Form::Words(prepared) => &prepared.tokenizer,
+        }
+    }
+
+    /// What it keeps.
+    #[must_use]
+    pub fn keep(&self) -> KeepList {
+        match &self.form {
+            Form::Cape(..) => KeepList::default(),
+            Form::Words(prepared) => prepared.keep.clone(),
+        }
+    }
+
+    /// The device model that it perturbs with, if any.
+    #[must_use]
+    pub fn device(&self) -> Option<&Device> {
+        match &self.form {
+            Form::Cape(device, _) => Some(device),
+            Form::Words(_) => None,
+        }
+    }
+
+    /// The mechanism at this ε.
+    pub fn at(&self, epsilon: f64) -> Result<At> {
+        let epsilon = Epsilon::new(epsilon)?;
+        Ok(match &self.form {
+            Form::Cape(device, settings) => {
+                let settings = Settings { epsilon, ..*settings };
+                At::Cape(Box::new(Cape::new(Arc::clone(&device.model), settings)?))
+            }
+            Form::Words(prepared) => At::Baseline(Box::new(prepared.mechanism(epsilon)?)),
+        })
+    }
+}
+
+impl At {
+    /// As any mechanism.
+    #[must_use]
+    pub fn mechanism(&self) -> &dyn Mechanism {
+        match self {
+            Self::Cape(cape) => &**cape,
+            Self::Baseline(baseline) => &**baseline,
+        }
+    }
+
+    /// What is proven for any two tokens in plain local differential privacy.
+    #[must_use]
+    pub fn proven(&self) -> Option<f64> {
+        let guarantee = self.mechanism().guarantee();
+        let proven = matches!(guarantee.notion, Notion::Ldp | Notion::MetricLdp)
+            && guarantee.evidence != Evidence::None;
+        Some(guarantee.bound).filter(|_| proven)
+    }
+}
