@@ -142,6 +142,23 @@ mod tests {
         }
     }
 
+    /// Corners of a cube all lie equally far out, and there are more pairs of them than are tried.
+    #[test]
+    fn where_there_are_too_many_pairs_the_sum_of_two_ways_out_must_do() {
+        let (dim, n) = (64, 3400);
+        let mut state = 5_u64;
+        let mut corner = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            if state >> 63 == 0 { -1.0 } else { 1.0 }
+        };
+        let lexicon = lexicon((0..n * dim).map(|_| corner()).collect(), dim);
+        // two opposite corners are 16 apart; of so few of them no two are
+        let some = (0..300).flat_map(|a| (0..n).map(move |b| (a, b)));
+        let largest = some.map(|(a, b)| lexicon.distance(a, b)).fold(0.0, f32::max);
+        let diameter = lexicon.diameter();
+        assert!(largest < 14.5 && (15.5..16.5).contains(&diameter), "{largest} {diameter}");
+    }
+
     #[test]
     fn one_word_is_no_lexicon() {
         assert!(Lexicon::new(vec![TokenId(0)], Embeddings::new(vec![1.0], 1)).is_err());

@@ -279,6 +279,56 @@ fn draws_follow_the_odds() {
     }
 }
 
+/// SANTEXT searches blocks of 64 words first: here there are four of them, the last one cut short.
+#[test]
+fn draws_find_their_word_in_every_block() {
+    let n = 200;
+    let line = Embeddings::new((0..n).map(|i| i as f32 / 100.0).collect(), 1);
+    let santext = Santext::new(lexicon(line), epsilon(2.0), Unknown::Replace, None).unwrap();
+    let probabilities: Vec<f64> =
+        by_id(&santext.odds(TokenId(70)).unwrap()).into_values().collect();
+    let mut counts = vec![0_u32; n];
+    for outcome in draws(&santext, &vocab(n), "w70", 200_000) {
+        let Outcome::Drawn { id, .. } = outcome else { panic!("a known word is drawn for") };
+        counts[id.index()] += 1;
+    }
+    // with 199 degrees of freedom chi-square exceeds 344 with probability 1e-9
+    let chi2 = chi_square(&counts, &probabilities);
+    assert!(chi2 < 344.0, "{chi2}");
+}
+
+/// Unknown words of SANTEXT+ become sensitive words only: a frequent one would give them away.
+#[test]
+fn unknown_words_become_what_sensitive_words_can_become() {
+    let golden = golden();
+    let plus = Plus::rarest(&golden.order, 0.5, 0.2).unwrap();
+    let plus = Santext::new(golden.lexicon(), epsilon(2.0), Unknown::Replace, Some(plus)).unwrap();
+    let odds = plus.odds(golden.vocab().unknown()).unwrap();
+    assert!(by_id(&odds).keys().eq(&golden.rarest));
+    let mut counts = vec![0_u32; golden.rarest.len()];
+    for outcome in draws(&plus, &golden.vocab(), "zzz", 20_000) {
+        let Outcome::Drawn { id, .. } = outcome else { panic!("an unknown word is replaced") };
+        counts[golden.rarest.binary_search(&id.0).expect("a sensitive word")] += 1;
+    }
+    // 17 degrees of freedom: beyond 80 with probability 1e-9
+    assert!(chi_square(&counts, &vec![1.0 / counts.len() as f64; counts.len()]) < 80.0);
+}
+
+/// Numbers are 1 to 1000, each of them.
+#[test]
+fn inferdpts_numbers_are_uniform() {
+    let golden = golden();
+    let inferdpt =
+        Inferdpt::new(golden.lexicon(), golden.vocab(), epsilon(2.0), Unknown::Replace).unwrap();
+    let mut counts = vec![0_u32; 1000];
+    for outcome in draws(&inferdpt, &golden.vocab(), "1987", 100_000) {
+        let Outcome::Number(number) = outcome else { panic!("a number becomes a number") };
+        counts[number as usize - 1] += 1;
+    }
+    // 999 degrees of freedom: beyond 1291 with probability 1e-9
+    assert!(chi_square(&counts, &[0.001; 1000]) < 1291.0);
+}
+
 /// The largest log-ratio of any output between two inputs.
 fn loss(a: &Odds, b: &Odds) -> f64 {
     let (a, b) = (by_id(a), by_id(b));
@@ -327,6 +377,7 @@ proptest! {
         prop_assert!(guarantee.notion == Notion::WithinList);
         for a in 0..n as u32 {
             let odds = custext.odds(TokenId(a)).unwrap();
+            prop_assert!(odds.candidates[0].probability <= guarantee.most_kept.start + 1e-9);
             for b in 0..n as u32 {
                 let loss = loss(&odds, &custext.odds(TokenId(b)).unwrap());
                 let one_list = (a < n as u32 / 2) == (b < n as u32 / 2);

@@ -26,7 +26,7 @@ pub struct Plus {
 impl Plus {
     /// The rarest share of the words, given their rows by falling frequency, and p.
     pub fn rarest(by_frequency: &[u32], share: f64, p: f64) -> Result<Self> {
-        for (name, value) in [("sensitive-share", share), ("p", p)] {
+        for (name, value) in [("sensitive-share", share), ("frequent-drawn", p)] {
             if !(0.0..=1.0).contains(&value) {
                 return Err(Error::Setting { name, range: "from 0 to 1", value });
             }

@@ -81,9 +81,12 @@ impl Tokenizer {
     /// The words of a chunk without white space.
     fn cut<'a>(&self, chunk: &'a str, words: &mut Vec<&'a str>) {
         let (mut core, mut after) = (chunk, Vec::new());
+        // where its first mark is, looked for once: what is cut off behind does not move it
+        let mut first = core.find(is_mark);
         loop {
             let whole = self.word(core).is_some() || number(core).is_some();
-            let Some(mark) = core.find(is_mark).filter(|_| !whole && core.chars().nth(1).is_some())
+            let Some(mark) =
+                first.filter(|&at| at < core.len() && !whole && core.chars().nth(1).is_some())
             else {
                 words.push(core);
                 break;
@@ -99,6 +102,7 @@ impl Tokenizer {
                 let until = if mark == 0 { mark_len } else { mark };
                 words.push(&core[..until]);
                 core = &core[until..];
+                first = core.find(is_mark);
             }
         }
         words.extend(after.into_iter().rev());
@@ -116,10 +120,12 @@ fn contraction(word: &str) -> Option<usize> {
 
 /// The number that a word is, if it is one.
 pub(crate) fn number(word: &str) -> Option<f64> {
-    // "inf" and "nan" are words
+    // "inf" and "nan" are words; and what is too long is not read at all
     let begins = word.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.'));
-    let begins = begins && word.len() <= LONGEST_NUMBER;
-    word.parse().ok().filter(|n: &f64| begins && n.abs() < 1e15)
+    if !begins || word.len() > LONGEST_NUMBER {
+        return None;
+    }
+    word.parse().ok().filter(|n: &f64| n.abs() < 1e15)
 }
 
 /// ASCII punctuation, and that of other printed English and of Chinese and Japanese.
@@ -159,6 +165,18 @@ mod tests {
         );
         assert_eq!(words("' “the” 's"), ["'", "“", "the", "”", "'s"]);
         assert_eq!(cut("(the book.)\n it's", Split::Whitespace), ["(the", "book.)", "it's"]);
+    }
+
+    /// Time that grows with the square of a chunk would be minutes here, and is a fraction of a second.
+    #[test]
+    fn a_long_chunk_takes_no_longer_than_many_short_ones() {
+        let many = 200_000;
+        for (inside, behind) in [("a", "!"), ("1", "!"), ("a'", ""), ("-", "a"), ("é", "”")] {
+            let text = inside.repeat(many) + &behind.repeat(many);
+            let started = std::time::Instant::now();
+            assert!(!cut(&text, Split::Punctuation).is_empty());
+            assert!(started.elapsed().as_secs() < 10, "{inside} and {behind}");
+        }
     }
 
     #[test]
