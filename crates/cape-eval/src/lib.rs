@@ -4,5 +4,6 @@
 //! data → grid of mechanisms × ε × seeds × prompts → records → summary → report
 //! ```
 
+pub mod chat;
 pub mod record;
 pub mod summary;
