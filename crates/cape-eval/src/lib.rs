@@ -7,3 +7,4 @@
 pub mod chat;
 pub mod record;
 pub mod summary;
+pub mod tasks;
