@@ -8,8 +8,10 @@ pub mod data;
 mod error;
 pub mod grid;
 pub mod measure;
+pub mod chat;
 pub mod record;
 pub mod subject;
 pub mod summary;
 
 pub use error::{Error, Result};
+pub mod tasks;

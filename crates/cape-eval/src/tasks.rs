@@ -1,0 +1,112 @@
+//! What is a chat model asked, and what does its answer count?
+
+pub mod labels;
+pub mod prompts;
+pub mod restore;
+
+use crate::chat::{ChatError, Client, Message, Options};
+use crate::record::Record;
+use labels::{Entailed, Sentiment};
+
+/// A sentence to classify, which may have been released, with its true label.
+#[derive(Clone, Copy)]
+pub enum Case<'a> {
+    /// Of SST-2.
+    Sst2 {
+        /// The sentence.
+        content: &'a str,
+        /// What it is.
+        is: Sentiment,
+    },
+    /// Of QNLI.
+    Qnli {
+        /// The question.
+        question: &'a str,
+        /// The sentence that may answer it.
+        sentence: &'a str,
+        /// Whether it does.
+        is: Entailed,
+    },
+}
+
+impl Case<'_> {
+    /// The task's name in records.
+    #[must_use]
+    pub fn task(&self) -> &'static str {
+        match self {
+            Self::Sst2 { .. } => "sst2",
+            Self::Qnli { .. } => "qnli",
+        }
+    }
+
+    /// What to ask.
+    #[must_use]
+    pub fn messages(&self) -> [Message; 2] {
+        match self {
+            Self::Sst2 { content, .. } => prompts::sst2(content),
+            Self::Qnli { question, sentence, .. } => prompts::qnli(question, sentence),
+        }
+    }
+
+    /// Whether an answer is the true one; none if it cannot be read.
+    #[must_use]
+    pub fn correct(&self, answer: &str) -> Option<bool> {
+        match self {
+            Self::Sst2 { is, .. } => Some(Sentiment::read(answer)? == *is),
+            Self::Qnli { is, .. } => Some(Entailed::read(answer)? == *is),
+        }
+    }
+}
+
+/// Whether the model classifies as it should; none if its answer cannot be read.
+pub fn accuracy(
+    client: &Client,
+    case: &Case<'_>,
+    options: &Options,
+) -> Result<Option<bool>, ChatError> {
+    Ok(case.correct(&client.complete(&case.messages(), options)?.text))
+}
+
+/// Writes down what [`accuracy`] said. An answer that cannot be read is neither right nor wrong: it is
+/// counted apart.
+pub fn note(record: &mut Record, case: &Case<'_>, correct: Option<bool>) {
+    match correct {
+        Some(correct) => {
+            record.scores.insert("accuracy".into(), f64::from(u8::from(correct)));
+        }
+        None => *record.unread.entry(case.task().into()).or_default() += 1,
+    }
+}
+
+/// What the model writes after a prefix, which may have been released.
+pub fn generation(client: &Client, prefix: &str, options: &Options) -> Result<String, ChatError> {
+    Ok(client.complete(&prompts::generation(prefix), options)?.text)
+}
+
+/// What fits the true prefix of a continuation of the released one. It sees the prompt itself, so the
+/// model must be on the device.
+pub fn extraction(
+    client: &Client,
+    prefix: &str,
+    noisy: &str,
+    options: &Options,
+) -> Result<String, ChatError> {
+    Ok(client.complete(&prompts::extraction(prefix, noisy), options)?.text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_right_wrong_or_unread() {
+        let good = Case::Sst2 { content: "a charming journey", is: Sentiment::Positive };
+        assert_eq!(good.correct("Positive."), Some(true));
+        assert_eq!(good.correct("negative"), Some(false));
+        assert_eq!(good.correct("The sentence is positive."), None);
+        assert_eq!(good.correct("yes"), None);
+        let qnli = Case::Qnli { question: "Who?", sentence: "He did.", is: Entailed::No };
+        assert_eq!(qnli.correct("No"), Some(true));
+        assert_eq!(qnli.correct("positive"), None);
+    }
+}
