@@ -21,6 +21,8 @@ pub(crate) struct Statement {
     seeded: bool,
     prompts: usize,
     sensitive: usize,
+    /// Tokens that no ε covers.
+    uncovered: usize,
     /// The most sensitive tokens in any one prompt.
     longest: usize,
     most_kept: f64,
@@ -35,6 +37,7 @@ impl Statement {
             seeded: release.privacy.seeded,
             prompts: 0,
             sensitive: 0,
+            uncovered: 0,
             longest: 0,
             most_kept: 0.0,
             kept: BTreeMap::new(),
@@ -47,6 +50,7 @@ impl Statement {
         let privacy = &release.privacy;
         self.prompts += 1;
         self.sensitive += privacy.sensitive;
+        self.uncovered += privacy.uncovered;
         self.longest = self.longest.max(privacy.sensitive);
         self.most_kept = self.most_kept.max(privacy.most_kept);
         for token in &release.tokens {
@@ -67,7 +71,7 @@ impl Statement {
         };
         let (asked, at_most) = (nominal.get(), up(bound));
         match (notion, evidence) {
-            _ if self.seeded && bound.is_finite() => format!(
+            (Notion::Ldp, _) if self.seeded => format!(
                 "NONE: drawn with --seed, for experiments only \
                  (ε = {at_most} per token without it; {form})"
             ),
@@ -75,6 +79,10 @@ impl Statement {
             (Notion::MetricLdp, _) => format!(
                 "ε = {asked} per unit of distance, proven ({form});\n         \
                  for two words far apart ε = {at_most}"
+            ),
+            (Notion::MetricLdpOfSome, _) => format!(
+                "ε = {asked} per unit of distance between two rare words, proven ({form});\n         \
+                 for two of them far apart ε = {at_most}; nothing for frequent words"
             ),
             (Notion::WithinList, _) => format!(
                 "ε = {asked} between two words of one list, proven ({form});\n         \
@@ -97,7 +105,7 @@ impl Statement {
             1 => String::new(),
             n => format!("{}, ", plural(n, "prompt")),
         };
-        if self.guarantee.bound.is_infinite() {
+        if self.guarantee.bound.is_infinite() || self.sensitive == 0 {
             return format!("{prompts}{tokens} drawn for");
         }
         let would = if self.seeded { "it would be " } else { "" };
@@ -112,7 +120,7 @@ impl Statement {
 
 impl fmt::Display for Statement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.sensitive == 0 && self.kept.keys().all(|why| !LEAKS.contains(why)) {
+        if self.sensitive + self.uncovered == 0 {
             return writeln!(f, "privacy: no sensitive token; returned as it is, nothing spent");
         }
         writeln!(f, "privacy: {}", self.promise())?;
@@ -138,7 +146,10 @@ impl fmt::Display for Statement {
             let reasons = reasons.collect::<Vec<_>>().join(", ");
             writeln!(f, "         {kept} kept as {is}: {reasons}")?;
         }
-        if self.most_kept < 0.995 {
+        if self.uncovered > 0 {
+            writeln!(f, "         {} that no ε covers", plural(self.uncovered, "token"))?;
+        }
+        if self.sensitive > 0 && self.most_kept < 0.995 {
             let percent = (self.most_kept * 100.0).ceil();
             writeln!(
                 f,
@@ -151,9 +162,6 @@ impl fmt::Display for Statement {
         }
     }
 }
-
-/// What the mechanism itself lets through, of what could be anything.
-const LEAKS: [&str; 2] = ["frequent", "unknown"];
 
 /// A loss for people: two decimals at the most, never below the true value.
 fn up(loss: f64) -> String {
@@ -196,6 +204,8 @@ struct PrivacyJson {
     epsilon_per_token: f64,
     epsilon_one_token: f64,
     sensitive_tokens: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uncovered_tokens: Option<usize>,
     epsilon_prompt: f64,
     notion: String,
     evidence: String,
@@ -230,9 +240,10 @@ pub(crate) fn release<'a>(text: &'a str, release: &'a Release, form: &Form) -> R
             epsilon_per_token: privacy.guarantee.bound,
             epsilon_one_token: privacy.epsilon_one_token(),
             sensitive_tokens: privacy.sensitive,
+            uncovered_tokens: form.words.is_some().then_some(privacy.uncovered),
             epsilon_prompt: privacy.epsilon_prompt(),
-            notion: privacy.guarantee.notion.to_string(),
-            evidence: privacy.guarantee.evidence.to_string(),
+            notion: privacy.holds().notion.to_string(),
+            evidence: privacy.holds().evidence.to_string(),
             most_kept: privacy.most_kept,
             expected_kept: privacy.expected_kept,
         },

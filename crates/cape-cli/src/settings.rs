@@ -233,6 +233,13 @@ pub(crate) fn load_vectors(path: &Path) -> Done<Vectors> {
     });
     bar.finish_and_clear();
     let loaded = loaded?;
+    let skipped = loaded.skipped.duplicates + loaded.skipped.unfit + loaded.skipped.not_utf8;
+    if loaded.cache == Cache::Made && skipped > 0 {
+        note(&format!(
+            "note: {skipped} entries of the vectors were left out: they occur twice, have white space \
+             in them, or are not UTF-8\n"
+        ));
+    }
     if let Cache::NotWritten(why) = &loaded.cache {
         note(&format!("warning: the vectors were not stored compactly: {why}\n"));
     }

@@ -51,7 +51,7 @@ fn json_says_what_holds() {
     let home = home();
     for (mechanism, notion, evidence, bounded) in [
         ("santext", "metric LDP", "proof", true),
-        ("santext+", "metric LDP", "proof", true),
+        ("santext+", "metric LDP among rare words", "proof", true),
         ("custext", "within a list", "proof", true),
         ("custext+", "within a list", "proof", true),
         ("inferdpt", "none", "none", false),
@@ -62,6 +62,7 @@ fn json_says_what_holds() {
         assert_eq!((&privacy["notion"], &privacy["evidence"]), (&notion.into(), &evidence.into()));
         assert_eq!(privacy["epsilon_per_token"].is_f64(), bounded, "{privacy}");
         assert!(privacy["words"].as_str().unwrap().contains("12 words of words.vec"));
+        assert!(privacy["uncovered_tokens"].is_u64());
         assert_eq!(privacy.get("buckets"), None);
     }
 }

@@ -4,14 +4,14 @@
 //! data → grid of mechanisms × ε × seeds × prompts → records → summary → report
 //! ```
 
+pub mod chat;
 pub mod data;
 mod error;
 pub mod grid;
 pub mod measure;
-pub mod chat;
 pub mod record;
 pub mod subject;
 pub mod summary;
+pub mod tasks;
 
 pub use error::{Error, Result};
-pub mod tasks;

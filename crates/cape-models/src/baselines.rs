@@ -191,8 +191,10 @@ impl Prepared {
             Kind::Inferdpt => Form::Inferdpt,
         };
         let n = words.vocab.len() as u32 - EXTRA;
-        let about = match &settings.corpus {
-            Some(_) if !matches!(kind, Kind::Custext | Kind::CustextPlus) => {
+        let lists = matches!(kind, Kind::Custext | Kind::CustextPlus);
+        let about = match &form {
+            Form::Santext(Some(plus)) => format!("the {} rarest of {n} words of {of}", plus.len()),
+            _ if settings.corpus.is_some() && !lists => {
                 format!("the {n} words of {of} that the corpus has")
             }
             _ => format!("{n} words of {of}"),
@@ -229,7 +231,7 @@ impl Prepared {
             }
             Form::Custext(lists) => {
                 let lists = Arc::clone(lists);
-                Baseline::Custext(Custext::new(words, lists, vocab, epsilon, self.unknown))
+                Baseline::Custext(Custext::new(words, lists, vocab, epsilon, self.unknown)?)
             }
             Form::Inferdpt => {
                 Baseline::Inferdpt(Inferdpt::new(words, vocab, epsilon, self.unknown)?)

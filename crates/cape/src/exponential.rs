@@ -35,10 +35,13 @@ impl Scale {
         f64::from(self.shift - PRECISION) * std::f64::consts::LN_2
     }
 
-    /// The weight of the exponent `x`, which lies between zero and the largest.
+    /// The weight of the exponent `x`.
+    ///
+    /// # Panics
+    /// If `x` does not lie between zero and the largest.
     #[must_use]
     pub fn weight(self, x: f64) -> U256 {
-        debug_assert!((0.0..=self.largest()).contains(&x), "an exponent out of range");
+        assert!((0.0..=self.largest()).contains(&x), "an exponent out of range");
         let bits = (-x).exp().to_bits();
         // a normal number up to 1: (2^52 + fraction) · 2^(exponent − 1075)
         let mantissa = U256::from((bits & ((1 << 52) - 1)) | (1 << 52));

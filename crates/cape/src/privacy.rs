@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::text::{Kinds, Piece};
+use crate::text::{Kinds, Outcome, Piece, Why};
 use crate::{Error, Result};
 
 /// A privacy budget: positive and finite.
@@ -30,6 +30,8 @@ pub enum Notion {
     Ldp,
     /// ε for each unit of distance between two words: near ones are protected, far ones less.
     MetricLdp,
+    /// The same between two words that are both sensitive; others are mostly kept.
+    MetricLdpOfSome,
     /// Two words on the same list only: which list it is, is not protected.
     WithinList,
     /// Nothing is promised.
@@ -53,6 +55,7 @@ impl fmt::Display for Notion {
         f.write_str(match self {
             Self::Ldp => "LDP",
             Self::MetricLdp => "metric LDP",
+            Self::MetricLdpOfSome => "metric LDP among rare words",
             Self::WithinList => "within a list",
             Self::None => "none",
         })
@@ -84,7 +87,7 @@ pub struct Guarantee {
     /// The ε that was asked for.
     pub nominal: Epsilon,
     /// What holds for one draw: the log-ratio of the probabilities of any output, for any two
-    /// true tokens (on one list, where the notion says so) and any two contexts, is at most this;
+    /// true tokens (of those that the notion speaks of) and any two contexts, is at most this;
     /// infinite where nothing is known.
     pub bound: f64,
     /// The largest probability with which a draw falls on the true token, whatever the prompt: as
@@ -126,12 +129,15 @@ impl Guarantee {
 /// The privacy statement of one release.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Privacy {
-    /// What the mechanism guarantees; nothing if the draws came from a seed.
+    /// What the mechanism guarantees, if its draws did not come from a seed.
     pub guarantee: Guarantee,
     /// Whether the draws came from a seed.
     pub seeded: bool,
     /// How many tokens were drawn: each of them spends the bound.
     pub sensitive: usize,
+    /// How many tokens the bound says nothing about, though they could be anything: words that the
+    /// mechanism does not know or leaves alone, and numbers that were moved.
+    pub uncovered: usize,
     /// The largest probability with which any of them stayed the same: public.
     pub most_kept: f64,
     /// The expected share of them that stayed the same, none if there are none. It depends on the
@@ -140,20 +146,41 @@ pub struct Privacy {
 }
 
 impl Privacy {
-    /// From the kind of every drawn token and the probability with which it stays the same.
+    /// From the kind of every token and what became of it.
     #[must_use]
-    pub fn new(guarantee: Guarantee, drawn: &[(Piece, f64)], seeded: bool) -> Self {
+    pub fn new(guarantee: Guarantee, outcomes: &[(Piece, Outcome)], seeded: bool) -> Self {
+        let lists = guarantee.notion == Notion::WithinList;
+        let is_covered = |outcome: Outcome| match outcome {
+            // a uniform word in the place of one that is on no list
+            Outcome::Drawn { retention, .. } => !(lists && retention == 0.0),
+            Outcome::Kept(why) => !matches!(why, Why::Frequent | Why::Unknown),
+            Outcome::Shifted(_) | Outcome::Dropped => false,
+            Outcome::Number(_) => true,
+        };
+        let (covered, uncovered): (Vec<_>, Vec<_>) =
+            outcomes.iter().partition(|(_, outcome)| is_covered(*outcome));
+        let drawn: Vec<(Piece, f64)> = covered
+            .iter()
+            .filter_map(|(piece, outcome)| Some((*piece, outcome.retention()?)))
+            .collect();
         let retained: f64 = drawn.iter().map(|(_, retention)| retention).sum();
         Self {
-            guarantee: if seeded { guarantee.void() } else { guarantee },
+            guarantee,
             seeded,
             sensitive: drawn.len(),
+            uncovered: uncovered.len(),
             most_kept: drawn
                 .iter()
                 .map(|&(piece, _)| *guarantee.most_kept.get(piece))
                 .fold(0.0, f64::max),
             expected_kept: (!drawn.is_empty()).then(|| retained / drawn.len() as f64),
         }
+    }
+
+    /// What holds: nothing if the draws came from a seed.
+    #[must_use]
+    pub fn holds(&self) -> Guarantee {
+        if self.seeded { self.guarantee.void() } else { self.guarantee }
     }
 
     /// The loss for two prompts that differ in one sensitive token.

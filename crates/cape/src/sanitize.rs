@@ -69,13 +69,9 @@ fn release(
     mechanism: &dyn Mechanism,
     rng: &Generator,
 ) -> Release {
-    let drawn: Vec<(Piece, f64)> = tokens
-        .as_slice()
-        .iter()
-        .zip(outcomes)
-        .filter_map(|(token, outcome)| Some((token.piece, outcome.retention()?)))
-        .collect();
-    let privacy = Privacy::new(mechanism.guarantee(), &drawn, rng.is_seeded());
+    let kinds = tokens.as_slice().iter().map(|token| token.piece);
+    let outcomes_of: Vec<(Piece, Outcome)> = kinds.zip(outcomes.iter().copied()).collect();
+    let privacy = Privacy::new(mechanism.guarantee(), &outcomes_of, rng.is_seeded());
     let (text, tokens) = assemble(text, tokens, outcomes, vocab);
     Release { text, tokens, privacy }
 }
@@ -110,7 +106,8 @@ pub fn assemble(
             Outcome::Shifted(by) => (shifted(own, by), true, token.piece),
             Outcome::Dropped => (String::new(), true, token.piece),
         };
-        if outcome != Outcome::Dropped {
+        // what was left out before the first word that is there took its space along as well
+        if outcome != Outcome::Dropped && (at == 0 || !out.is_empty()) {
             out.push_str(&text[at..token.start]);
         }
         let touches = at == token.start && begins == Piece::Start && (drawn || after_draw);

@@ -162,7 +162,8 @@ impl Vocab {
     /// The entry for a number that the vocabulary does not have; a vocabulary of words has one.
     #[must_use]
     pub fn number(&self) -> Option<TokenId> {
-        (self.spelling == Spelling::Words).then(|| self.id(NUMBER)).flatten()
+        // the last entry
+        (self.spelling == Spelling::Words).then(|| TokenId(self.len() as u32 - 1))
     }
 
     /// Whether an entry is a number, or stands for one.

@@ -136,7 +136,8 @@ fn custext_follows_the_formula() {
             golden.vocab(),
             epsilon(case.epsilon),
             Unknown::Keep,
-        );
+        )
+        .unwrap();
         for t in 0..golden.vectors.len() as u32 {
             let Some(want) = case.rows.get(&t) else {
                 assert!(custext.odds(TokenId(t)).is_none());
@@ -238,7 +239,8 @@ fn draws_follow_the_odds() {
         golden.vocab(),
         eps,
         Unknown::Keep,
-    );
+    )
+    .unwrap();
     let inferdpt = Inferdpt::new(golden.lexicon(), golden.vocab(), eps, Unknown::Replace).unwrap();
     let frequent = golden.order[0];
     let cases: [(&dyn Mechanism, Odds, u32); 5] = [
@@ -372,7 +374,8 @@ proptest! {
         let (n, vectors) = (data.len() / dim, Embeddings::new(data, dim));
         let lists = vec![(0..n as u32 / 2).collect(), (n as u32 / 2..n as u32).collect()];
         let custext =
-            Custext::new(lexicon(vectors.unit()), lists.into(), vocab(n), epsilon(eps), Unknown::Keep);
+            Custext::new(lexicon(vectors.unit()), lists.into(), vocab(n), epsilon(eps), Unknown::Keep)
+                .unwrap();
         let guarantee = custext.guarantee();
         prop_assert!(guarantee.notion == Notion::WithinList);
         for a in 0..n as u32 {
@@ -405,6 +408,11 @@ fn an_epsilon_beyond_the_integers_is_refused_before_any_prompt() {
     let error = refused.err().expect("it is refused").to_string();
     assert!(error.contains("SANTEXT") && error.contains("largest epsilon here is 10.8"), "{error}");
     assert!(Santext::new(lexicon(vectors()), epsilon(10.0), Unknown::Replace, None).is_ok());
+    let custext = |e| {
+        let (words, lists) = (lexicon(vectors().unit()), [vec![0, 1, 2]].into());
+        Custext::new(words, lists, vocab(3), epsilon(e), Unknown::Keep)
+    };
+    assert!(custext(300.0).is_ok() && custext(330.0).is_err());
     let inferdpt = |e| Inferdpt::new(lexicon(vectors()), vocab(3), epsilon(e), Unknown::Replace);
     assert!(inferdpt(300.0).is_ok() && inferdpt(400.0).is_err());
 }
@@ -422,7 +430,7 @@ fn unknown_words_and_numbers_go_their_ways() {
     let eps = epsilon(1.0);
     let custext = |unknown| {
         let lists = [vec![0, 1, 2, 3]].into();
-        Custext::new(lexicon(vectors().unit()), lists, Arc::clone(&vocab), eps, unknown)
+        Custext::new(lexicon(vectors().unit()), lists, Arc::clone(&vocab), eps, unknown).unwrap()
     };
     let kept = release(&custext(Unknown::Keep));
     let shifted = |text: &str| text.parse::<i64>().unwrap();
@@ -433,7 +441,8 @@ fn unknown_words_and_numbers_go_their_ways() {
     let Outcome::Shifted(by) = outcomes[2] else { panic!("a number is shifted") };
     assert_eq!(shifted(&kept.tokens[2].released), -3 + i64::from(by));
     assert!(by < 1000 && matches!(outcomes[4], Outcome::Drawn { .. }));
-    assert_eq!(kept.privacy.sensitive, 3);
+    // the unknown word and the two numbers, and a mark, which is no word either
+    assert_eq!((kept.privacy.sensitive, kept.privacy.uncovered), (1, 4));
 
     let replaced = release(&custext(Unknown::Replace));
     assert!(matches!(replaced.tokens[0].outcome, Outcome::Drawn { .. }));
@@ -447,8 +456,8 @@ fn unknown_words_and_numbers_go_their_ways() {
         assert!((1..=1000).contains(&number));
         assert_eq!(dropped.tokens[i].released, number.to_string());
     }
-    // the word and the space before it are gone, and so is the mark
-    assert!(dropped.text.split(' ').count() == 4 && !dropped.text.contains("zzz"));
+    // the word and its space are gone, and so is the mark
+    assert!(dropped.text.split(' ').count() == 3 && !dropped.text.contains("zzz"));
     assert!(inferdpt(Unknown::Drop).odds(vocab.unknown()).is_none());
     assert_eq!(inferdpt(Unknown::Replace).odds(vocab.unknown()).unwrap().candidates.len(), 4);
     assert!(inferdpt(Unknown::Replace).guarantee().bound.is_infinite());

@@ -6,13 +6,13 @@ use ethnum::U256;
 use rand::CryptoRng;
 
 use super::{Mechanism, Odds, Unknown};
-use crate::Result;
 use crate::exponential::{ROUNDING, Scale, draw, ratio};
 use crate::lexicon::Lexicon;
 use crate::privacy::{Epsilon, Evidence, Guarantee, Notion, Reach};
 use crate::sample::below;
 use crate::text::{Kinds, Outcome, Token, TokenId, Tokens};
 use crate::vocab::Vocab;
+use crate::{Error, Result};
 
 /// The mechanism CUSTEXT; CUSTEXT+ is the same with a list of stopwords to keep.
 pub struct Custext {
@@ -32,28 +32,28 @@ impl Custext {
     /// Words with vectors of length one, and lists of their rows that have no row in common.
     ///
     /// # Panics
-    /// If a list has a row that is not there.
-    #[must_use]
+    /// If a list has a row that is not there, or that another list has.
     pub fn new(
         words: Arc<Lexicon>,
         lists: Arc<[Vec<u32>]>,
         vocab: Arc<Vocab>,
         epsilon: Epsilon,
         unknown: Unknown,
-    ) -> Self {
+    ) -> Result<Self> {
+        let candidates = lists.iter().map(Vec::len).max().unwrap_or(1);
+        let largest = 2.0 * Scale::new(candidates).largest();
+        if epsilon.get() > largest {
+            let (what, epsilon) = ("CUSTEXT's lists", epsilon.get());
+            return Err(Error::Underflow { what, epsilon, candidates, largest });
+        }
         let mut list_of = vec![NO_LIST; words.len()];
         for (list, rows) in (0..).zip(&*lists) {
             for &row in rows {
+                assert_eq!(list_of[row as usize], NO_LIST, "a word is on one list");
                 list_of[row as usize] = list;
             }
         }
-        Self { words, epsilon, unknown, lists, list_of, vocab }
-    }
-
-    /// How many words there are, and how many lists.
-    #[must_use]
-    pub fn sizes(&self) -> (usize, usize) {
-        (self.words.len(), self.lists.len())
+        Ok(Self { words, epsilon, unknown, lists, list_of, vocab })
     }
 
     /// The distribution of the draw for one word; none for a number without a list, and for what is

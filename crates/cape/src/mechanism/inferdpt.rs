@@ -79,7 +79,7 @@ impl Inferdpt {
         let noise_epsilon = noise_epsilon(epsilon);
         let ranges = least.iter().zip(&most).map(|(&least, &most)| f64::from(most - least));
         let noise = ranges.map(|range| range / noise_epsilon).collect();
-        let recent = Recent::new(RECENT / words.len());
+        let recent = Recent::new((RECENT / words.len()).min(words.len()));
         Ok(Self { words, vocab, epsilon, unknown, scale, noise, recent })
     }
 

@@ -11,7 +11,7 @@ use crate::exponential::{ROUNDING, Scale, below, ratio};
 use crate::lexicon::Lexicon;
 use crate::privacy::{Epsilon, Evidence, Guarantee, Notion, Reach, round_up};
 use crate::recent::Recent;
-use crate::text::{Kinds, Outcome, TokenId, Tokens, Why};
+use crate::text::{Kinds, Outcome, Token, TokenId, Tokens, Why};
 use crate::{Error, Result};
 
 /// What SANTEXT+ adds.
@@ -35,6 +35,13 @@ impl Plus {
         let mut sensitive = by_frequency[by_frequency.len() - sensitive..].to_vec();
         sensitive.sort_unstable();
         Ok(Self { sensitive, p })
+    }
+
+    /// How many words are sensitive.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "two at least make a mechanism")]
+    pub fn len(&self) -> usize {
+        self.sensitive.len()
     }
 }
 
@@ -85,7 +92,7 @@ impl Santext {
             let (what, epsilon) = ("SANTEXT's distances", epsilon.get());
             return Err(Error::Underflow { what, epsilon, candidates: drawn.len(), largest });
         }
-        let recent = Recent::new(RECENT / drawn.len());
+        let recent = Recent::new((RECENT / drawn.len()).min(words.len()));
         Ok(Self { words, epsilon, unknown, drawn, p, scale, recent })
     }
 
@@ -93,12 +100,6 @@ impl Santext {
     #[must_use]
     pub fn diameter(&self) -> f64 {
         self.words.diameter()
-    }
-
-    /// How many words there are, and how many of them can be drawn.
-    #[must_use]
-    pub fn sizes(&self) -> (usize, usize) {
-        (self.words.len(), self.drawn.len())
     }
 
     /// The distribution of the draw for one word; none for what is not known and not replaced.
@@ -156,6 +157,31 @@ impl Santext {
         rows.into_iter().flatten().collect()
     }
 
+    /// What becomes of a token; `rows` are those of the words `wanted`, this one among them.
+    fn outcome(
+        &self,
+        token: &Token,
+        wanted: &[u32],
+        rows: &[Arc<Row>],
+        rng: &mut dyn CryptoRng,
+    ) -> Outcome {
+        if let Some(why) = token.kept {
+            return Outcome::Kept(why);
+        }
+        let Some(row) = self.words.row_of(token.id) else {
+            let id = |i: usize| self.words.ids()[self.drawn[i] as usize];
+            return self.unknown.outcome(self.drawn.len(), id, rng);
+        };
+        let own = self.drawn.binary_search(&(row as u32)).ok();
+        if let (Some(p), None) = (self.p, own)
+            && crate::sample::below(1 << 32, rng) >= p
+        {
+            return Outcome::Kept(Why::Frequent);
+        }
+        let at = wanted.partition_point(|&wanted| (wanted as usize) < row);
+        self.draw(&rows[at], own, rng)
+    }
+
     /// Draws from a row: the block first, then the word in it, by one integer.
     fn draw(&self, row: &Row, own: Option<usize>, rng: &mut dyn CryptoRng) -> Outcome {
         let total = row.sums.last().copied().unwrap_or_default();
@@ -179,8 +205,10 @@ impl Mechanism for Santext {
     fn guarantee(&self) -> Guarantee {
         let (nominal, n) = (self.epsilon, self.drawn.len() as f64);
         let worst = nominal.get() * self.diameter();
+        let all = self.drawn.len() == self.words.len() || self.p == Some(1 << 32);
+        let notion = if all { Notion::MetricLdp } else { Notion::MetricLdpOfSome };
         let (bound, notion, evidence) = match self.unknown {
-            Unknown::Replace => (round_up(worst + ROUNDING), Notion::MetricLdp, Evidence::Proof),
+            Unknown::Replace => (round_up(worst + ROUNDING), notion, Evidence::Proof),
             Unknown::Keep | Unknown::Drop => (f64::INFINITY, Notion::None, Evidence::None),
         };
         // the word itself weighs 1, each of the others e^(−ε/2·d) at least
@@ -190,28 +218,19 @@ impl Mechanism for Santext {
     }
 
     fn perturb(&self, tokens: &Tokens, rng: &mut dyn CryptoRng) -> Result<Vec<Outcome>> {
-        let sensitive = tokens.sensitive().filter_map(|i| self.words.row_of(tokens.0[i].id));
-        let mut wanted: Vec<u32> = sensitive.map(|row| row as u32).collect();
-        wanted.sort_unstable();
-        wanted.dedup();
-        let rows = self.rows(&wanted);
-        let outcome = |token: &crate::text::Token| {
-            if let Some(why) = token.kept {
-                return Outcome::Kept(why);
-            }
-            let Some(row) = self.words.row_of(token.id) else {
-                let id = |i: usize| self.words.ids()[self.drawn[i] as usize];
-                return self.unknown.outcome(self.drawn.len(), id, rng);
-            };
-            let own = self.drawn.binary_search(&(row as u32)).ok();
-            if let (Some(p), None) = (self.p, own)
-                && crate::sample::below(1 << 32, rng) >= p
-            {
-                return Outcome::Kept(Why::Frequent);
-            }
-            let at = wanted.partition_point(|&wanted| (wanted as usize) < row);
-            self.draw(&rows[at], own, rng)
-        };
-        Ok(tokens.0.iter().map(outcome).collect())
+        let mut outcomes = Vec::with_capacity(tokens.0.len());
+        // as many tokens at a time as rows may be held
+        for tokens in tokens.0.chunks((RECENT / self.drawn.len()).max(1)) {
+            let sensitive = tokens.iter().filter(|token| token.kept.is_none());
+            let mut wanted: Vec<u32> = sensitive
+                .filter_map(|token| self.words.row_of(token.id))
+                .map(|row| row as u32)
+                .collect();
+            wanted.sort_unstable();
+            wanted.dedup();
+            let rows = self.rows(&wanted);
+            outcomes.extend(tokens.iter().map(|token| self.outcome(token, &wanted, &rows, rng)));
+        }
+        Ok(outcomes)
     }
 }

@@ -6,7 +6,8 @@
 //! vocabulary or has no marks at its ends; what is left is cut at a contraction (`do` `n't`, `it`
 //! `'s`), else at every mark inside.
 //!
-//! A word is looked up as it is written, then in lower case; there is no other normalisation.
+//! A word is looked up as it is written, then in lower case, then with straight apostrophes; there is no
+//! other normalisation.
 
 use std::sync::Arc;
 
@@ -75,7 +76,8 @@ impl Tokenizer {
             return None;
         }
         let entry = |word: &str| self.vocab.piece_id(word, Piece::Start);
-        entry(word).or_else(|| entry(&word.to_lowercase()))
+        let plain = || entry(&word.to_lowercase().replace('’', "'"));
+        entry(word).or_else(|| entry(&word.to_lowercase())).or_else(plain)
     }
 
     /// The words of a chunk without white space.
@@ -84,7 +86,9 @@ impl Tokenizer {
         // where its first mark is, looked for once: what is cut off behind does not move it
         let mut first = core.find(is_mark);
         loop {
-            let whole = self.word(core).is_some() || number(core).is_some();
+            // a number at the end of a sentence has a full stop behind it
+            let is_number = number(core).is_some() && !core.ends_with('.');
+            let whole = is_number || self.word(core).is_some();
             let Some(mark) =
                 first.filter(|&at| at < core.len() && !whole && core.chars().nth(1).is_some())
             else {
@@ -134,6 +138,7 @@ fn is_mark(c: char) -> bool {
         || matches!(c, '¡' | '«' | '·' | '»' | '¿')
         || matches!(c, '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{205e}')
         || matches!(c, '\u{3001}'..='\u{3003}' | '\u{3008}'..='\u{3011}')
+        || matches!(c, '\u{ff01}'..='\u{ff0f}' | '\u{ff1a}'..='\u{ff20}')
 }
 
 #[cfg(test)]
@@ -163,6 +168,8 @@ mod tests {
             words("-3.5e2 1,000 ... ...x"),
             ["-3.5e2", "1", ",", "000", "...", ".", ".", ".", "x"]
         );
+        assert_eq!(words("in 2. or -3.5."), ["in", "2", ".", "or", "-3.5", "."]);
+        assert_eq!(words("中，文！"), ["中", "，", "文", "！"]);
         assert_eq!(words("' “the” 's"), ["'", "“", "the", "”", "'s"]);
         assert_eq!(cut("(the book.)\n it's", Split::Whitespace), ["(the", "book.)", "it's"]);
     }
@@ -187,6 +194,7 @@ mod tests {
             tokens.as_slice().iter().map(|token| token.id.0).collect()
         };
         assert_eq!(ids("THE Will will 2 3 nan inf 1e99"), [0, 7, 11, 10, 12, 11, 11, 11]);
+        assert_eq!(ids("don’t it’s"), [3, 4, 1, 2]);
     }
 
     #[test]
