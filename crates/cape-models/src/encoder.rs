@@ -1,4 +1,4 @@
-//! A transformer encoder, and the masked-language-model head that stands on it.
+//! A transformer encoder, and what stands on it: a masked-language-model head, or a pooler.
 
 use std::collections::HashMap;
 
@@ -239,6 +239,7 @@ pub(crate) struct Loader<'a> {
 }
 
 const WORDS: &str = "embeddings.word_embeddings.weight";
+const POOLER: &str = "pooler.dense";
 
 impl<'a> Loader<'a> {
     pub(crate) fn new(
@@ -281,6 +282,13 @@ impl<'a> Loader<'a> {
             norm: self.norm(self.names.transform_norm)?,
         };
         Ok((head, tables))
+    }
+
+    /// What makes a sentence's vector of its first row, where the file has it.
+    pub(crate) fn pooler(&self) -> Result<Option<Linear>> {
+        let (name, hidden) = (self.name(POOLER), self.shape.hidden);
+        let there = ["weight", "bias"].iter().any(|part| self.file.has(&format!("{name}.{part}")));
+        there.then(|| self.linear(&name, hidden, hidden)).transpose()
     }
 
     /// The name of a tensor of the encoder.
