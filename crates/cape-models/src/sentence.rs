@@ -7,6 +7,9 @@
 mod layout;
 mod texts;
 
+#[cfg(feature = "hub")]
+pub(crate) use self::layout::{MODULES, POOLING, SETTINGS, WHOLE};
+
 use cape::model::Embeddings;
 use cape::text::TokenId;
 use rayon::prelude::*;
