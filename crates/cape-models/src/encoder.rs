@@ -1,4 +1,4 @@
-//! A transformer encoder with a masked-language-model head.
+//! A transformer encoder, and what stands on it: a masked-language-model head, or a pooler.
 
 use std::collections::HashMap;
 
@@ -46,19 +46,23 @@ pub(crate) struct Names {
     pub(crate) bias: [&'static str; 2],
 }
 
-/// The network between the word embeddings and the decoder.
+/// The network from the word embeddings to the last layer's rows.
 pub(crate) struct Encoder {
     heads: usize,
     /// What each position adds to a word, the first token type included.
     positions: Vec<f32>,
     norm: LayerNorm,
     layers: Vec<Layer>,
-    transform: Linear,
-    transform_norm: LayerNorm,
     math: Math,
 }
 
-/// What a file holds beside the encoder: the tables with a row for each word.
+/// What a masked model has between the encoder and the decoder.
+pub(crate) struct Head {
+    transform: Linear,
+    norm: LayerNorm,
+}
+
+/// What a masked model's file holds beside encoder and head: the tables with a row for each word.
 pub(crate) struct Tables {
     pub(crate) words: Matrix,
     pub(crate) decoder: Option<Matrix>,
@@ -110,60 +114,27 @@ impl Shape {
 }
 
 impl Encoder {
-    /// Reads the tensors of these names.
-    pub(crate) fn load(
-        file: &Weights<'_>,
-        shape: &Shape,
-        names: &Names,
-        math: Math,
-    ) -> Result<(Self, Tables)> {
-        let words = "embeddings.word_embeddings.weight";
-        let plain = file.has(words) && !file.has(&format!("{}{words}", names.prefix));
-        let prefix = if plain { "" } else { names.prefix };
-        let load = Loader { file, shape, names, prefix, math };
-        let hidden = shape.hidden;
-        let tables = Tables {
-            words: file.matrix(&load.name(words), [shape.vocab, hidden])?,
-            decoder: (!shape.tied)
-                .then(|| file.matrix(names.decoder, [shape.vocab, hidden]))
-                .transpose()?,
-            bias: load.bias()?,
-        };
-        let layers = (0..shape.layers).map(|i| load.layer(i)).collect::<Result<_>>()?;
-        let encoder = Self {
-            heads: shape.heads,
-            positions: load.positions()?,
-            norm: load.norm(&load.name("embeddings.LayerNorm"))?,
-            layers,
-            transform: load.linear(names.transform, hidden, hidden)?,
-            transform_norm: load.norm(names.transform_norm)?,
-            math,
-        };
-        Ok((encoder, tables))
-    }
-
-    /// The head's input to the decoder at one row of each sequence.
+    /// The last layer's rows: one `asked` for of each sequence, or all of them.
     pub(crate) fn forward(
         &self,
         words: &Embeddings,
         inputs: &[Vec<TokenId>],
-        rows: &[usize],
+        asked: Option<&[usize]>,
     ) -> Vec<f32> {
         let lens: Vec<usize> = inputs.iter().map(Vec::len).collect();
         let (mut x, mut places) = self.embed(words, inputs);
         let starts = lens.iter().scan(0, |at, len| Some(std::mem::replace(at, *at + len)));
-        let asked: Vec<usize> = starts.zip(rows).map(|(start, row)| start + row).collect();
+        let asked: Option<Vec<usize>> =
+            asked.map(|rows| starts.zip(rows).map(|(start, row)| start + row).collect());
         let (last, before) = self.layers.split_last().expect("there is a layer at least");
         let mut room = Room::default();
         for layer in before {
             layer.forward(&mut x, places.as_deref(), &lens, None, self, &mut room);
             places = None;
         }
-        // the last layer is needed at one row of each sequence only
-        last.forward(&mut x, places.as_deref(), &lens, Some(&asked), self, &mut room);
-        let mut y = self.transform.forward_then(&Input::new(&x), gelu);
-        self.transform_norm.forward(&mut y);
-        y
+        // the last layer is needed at the rows asked for only
+        last.forward(&mut x, places.as_deref(), &lens, asked.as_deref(), self, &mut room);
+        x
     }
 
     /// The embedded words, each pair of word and position once, and where each row of the sequences
@@ -185,6 +156,15 @@ impl Encoder {
         self.norm.forward(&mut x);
         let shared = known.len() < places.len();
         (x, shared.then_some(places))
+    }
+}
+
+impl Head {
+    /// What the decoder is given for rows of the last layer.
+    pub(crate) fn forward(&self, x: &[f32]) -> Vec<f32> {
+        let mut y = self.transform.forward_then(&Input::new(x), gelu);
+        self.norm.forward(&mut y);
+        y
     }
 }
 
@@ -250,7 +230,7 @@ impl Layer {
 }
 
 /// Finds tensors under the names of a family.
-struct Loader<'a> {
+pub(crate) struct Loader<'a> {
     file: &'a Weights<'a>,
     shape: &'a Shape,
     names: &'a Names,
@@ -258,7 +238,59 @@ struct Loader<'a> {
     math: Math,
 }
 
-impl Loader<'_> {
+const WORDS: &str = "embeddings.word_embeddings.weight";
+const POOLER: &str = "pooler.dense";
+
+impl<'a> Loader<'a> {
+    pub(crate) fn new(
+        file: &'a Weights<'a>,
+        shape: &'a Shape,
+        names: &'a Names,
+        math: Math,
+    ) -> Self {
+        let plain = file.has(WORDS) && !file.has(&format!("{}{WORDS}", names.prefix));
+        let prefix = if plain { "" } else { names.prefix };
+        Self { file, shape, names, prefix, math }
+    }
+
+    /// The word embeddings.
+    pub(crate) fn words(&self) -> Result<Matrix> {
+        self.file.matrix(&self.name(WORDS), [self.shape.vocab, self.shape.hidden])
+    }
+
+    pub(crate) fn encoder(&self) -> Result<Encoder> {
+        Ok(Encoder {
+            heads: self.shape.heads,
+            positions: self.positions()?,
+            norm: self.norm(&self.name("embeddings.LayerNorm"))?,
+            layers: (0..self.shape.layers).map(|i| self.layer(i)).collect::<Result<_>>()?,
+            math: self.math,
+        })
+    }
+
+    /// The head of a masked model, and its tables.
+    pub(crate) fn head(&self) -> Result<(Head, Tables)> {
+        let Shape { vocab, hidden, tied, .. } = *self.shape;
+        let decoder = || self.file.matrix(self.names.decoder, [vocab, hidden]);
+        let tables = Tables {
+            words: self.words()?,
+            decoder: (!tied).then(decoder).transpose()?,
+            bias: self.bias()?,
+        };
+        let head = Head {
+            transform: self.linear(self.names.transform, hidden, hidden)?,
+            norm: self.norm(self.names.transform_norm)?,
+        };
+        Ok((head, tables))
+    }
+
+    /// What makes a sentence's vector of its first row, where the file has it.
+    pub(crate) fn pooler(&self) -> Result<Option<Linear>> {
+        let (name, hidden) = (self.name(POOLER), self.shape.hidden);
+        let there = ["weight", "bias"].iter().any(|part| self.file.has(&format!("{name}.{part}")));
+        there.then(|| self.linear(&name, hidden, hidden)).transpose()
+    }
+
     /// The name of a tensor of the encoder.
     fn name(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)

@@ -109,6 +109,9 @@ pub enum Error {
         /// What is wrong, and in which line or at which word.
         why: String,
     },
+    /// A sentence encoder is of a kind that is not supported, or its files do not fit together.
+    #[error("the sentence encoder cannot be used: {0}")]
+    Sentence(String),
     /// The mathematics refused.
     #[error(transparent)]
     Cape(#[from] cape::Error),

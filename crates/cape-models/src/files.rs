@@ -10,6 +10,7 @@ use cape::utility::Calibration;
 use serde::{Deserialize, Serialize};
 
 use crate::architecture::Architecture;
+use crate::bert::Family;
 use crate::gguf::{Gguf, MAGIC};
 use crate::hub::{Hub, Name};
 use crate::shards::Index;
@@ -168,6 +169,16 @@ impl Files {
         let config: Config = serde_json::from_slice(&self.config)
             .map_err(|source| Error::Json { file: "config.json", source })?;
         Ok(config.model_type.unwrap_or_else(|| "bert".into()))
+    }
+
+    /// What `config.json` says, where the model is an encoder.
+    pub(crate) fn family(&self) -> Result<Family> {
+        Family::parse(&self.model_type()?, &self.config)
+    }
+
+    /// The tokenizer's files.
+    pub(crate) fn tokenizer(&self) -> &TokenizerFiles {
+        &self.tokenizer
     }
 
     /// The bytes of a GGUF file, where it is one.

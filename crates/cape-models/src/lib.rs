@@ -50,6 +50,7 @@ pub mod pull;
 mod quant;
 mod replace;
 mod rope;
+pub mod sentence;
 mod shards;
 mod stored;
 mod tokens;

@@ -8,7 +8,7 @@ use cape::utility::Calibration;
 use cape::vocab::{Candidates, Vocab};
 
 use crate::bert::{Family, Special};
-use crate::encoder::{Encoder, Tables};
+use crate::encoder::{Encoder, Head, Loader, Tables};
 use crate::layers::Math;
 use crate::weights::Weights;
 use crate::words::Words;
@@ -18,6 +18,7 @@ use crate::{Error, Options, Result};
 pub(crate) struct Network {
     family: Family,
     encoder: Encoder,
+    head: Head,
     tables: Tables,
     math: Math,
 }
@@ -26,6 +27,7 @@ pub(crate) struct Network {
 pub(crate) struct Masked {
     words: Words,
     encoder: Encoder,
+    head: Head,
     calibration: Calibration,
     window: usize,
     begin: TokenId,
@@ -43,8 +45,9 @@ impl Network {
     ) -> Result<Self> {
         let family = Family::parse(model_type, config)?;
         let math = options.math(file.has_integers());
-        let (encoder, tables) = Encoder::load(file, &family.shape, family.names, math)?;
-        Ok(Self { family, encoder, tables, math })
+        let load = Loader::new(file, &family.shape, family.names, math);
+        let (encoder, (head, tables)) = (load.encoder()?, load.head()?);
+        Ok(Self { family, encoder, head, tables, math })
     }
 
     pub(crate) fn math(&self) -> Math {
@@ -63,7 +66,7 @@ impl Network {
         calibration: Calibration,
         window: Option<usize>,
     ) -> Result<Masked> {
-        let Self { family: Family { shape, special, .. }, encoder, tables, math } = self;
+        let Self { family: Family { shape, special, .. }, encoder, head, tables, math } = self;
         if vocab.len() != shape.vocab {
             return Err(Error::Vocabulary { tokenizer: vocab.len(), model: shape.vocab });
         }
@@ -75,6 +78,7 @@ impl Network {
         Ok(Masked {
             words: Words::new(vocab, words, decoder, bias, shape.hidden, math),
             encoder,
+            head,
             calibration,
             window: window.unwrap_or(most).clamp(1, most),
             begin,
@@ -131,8 +135,8 @@ impl LanguageModel for Masked {
         if inputs.is_empty() {
             return Ok(Vec::new());
         }
-        let x = self.encoder.forward(self.words.embeddings(), &inputs, &rows);
-        Ok(self.words.logits(&x, &kinds, candidates))
+        let x = self.encoder.forward(self.words.embeddings(), &inputs, Some(&rows));
+        Ok(self.words.logits(&self.head.forward(&x), &kinds, candidates))
     }
 
     fn distances(&self, t: TokenId, piece: Piece, candidates: Candidates) -> Vec<f32> {

@@ -14,9 +14,10 @@ use hf_hub::{Cache, Repo, RepoType};
 
 use crate::files::{CAPE_JSON, CONFIG, INDEX, TOKENIZER, WEIGHTS};
 use crate::hub::{self, Hub, HubError, Name, Pulled};
+use crate::sentence::{MODULES, POOLING, SETTINGS, WHOLE};
 use crate::shards::Index;
 use crate::transfer::Transfer;
-use crate::{Error, Result};
+use crate::{Error, Result, tokens};
 
 /// What to tell whoever waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,8 +164,12 @@ fn wanted(name: &Name, info: &RepoInfo) -> Result<Vec<String>> {
     }
     let files: Vec<&str> = [&[CONFIG], tokenizer, &[weights]].concat();
     files.iter().try_for_each(|file| expect(name, info, file))?;
-    // how the vocabulary is to be read, where the tokenizer does not say it itself
-    let more = ["tokenizer_config.json"].into_iter().filter(|file| !has(TOKENIZER) && has(file));
+    // how the vocabulary is to be read, where the tokenizer does not say it itself; and how sentences
+    // are pooled and cut, where it is a sentence encoder
+    let sentences = has(MODULES);
+    let more = [MODULES, POOLING, SETTINGS, WHOLE].into_iter().filter(|_| sentences);
+    let settings = [tokens::SETTINGS].into_iter().filter(|_| sentences || !has(TOKENIZER));
+    let more = more.chain(settings).filter(|file| has(file));
     Ok(more.chain(files).map(str::to_owned).collect())
 }
 

@@ -1,10 +1,13 @@
 //! The files that a tokenizer is made from: one `tokenizer.json`, or a vocabulary in older forms.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::path::Path;
 
 use cape::tokenizer::Tokenizer;
 use serde::Deserialize;
+use serde_json::{Value, json};
+use tokenizers::Tokenizer as Library;
 
 use crate::files::{LARGEST_JSON, TOKENIZER, read, write};
 use crate::{Error, Result};
@@ -12,9 +15,11 @@ use crate::{Error, Result};
 const VOCAB_TXT: &str = "vocab.txt";
 const VOCAB_JSON: &str = "vocab.json";
 const MERGES: &str = "merges.txt";
-const SETTINGS: &str = "tokenizer_config.json";
+/// How a vocabulary is to be read, and how long a text may be.
+pub(crate) const SETTINGS: &str = "tokenizer_config.json";
 
 type Bytes = Cow<'static, [u8]>;
+type Ids = HashMap<String, u32>;
 
 /// A tokenizer's files as they lie.
 pub(crate) enum TokenizerFiles {
@@ -49,20 +54,72 @@ impl TokenizerFiles {
         Ok(match self {
             Self::Whole(json) => Tokenizer::from_json(json)?,
             Self::WordPiece { vocab, settings } => {
-                #[derive(Deserialize)]
-                struct Settings {
-                    do_lower_case: Option<bool>,
-                }
-                let settings: Option<Settings> = settings
-                    .as_deref()
-                    .map(serde_json::from_slice)
-                    .transpose()
-                    .map_err(|source| Error::Json { file: SETTINGS, source })?;
-                let lower = settings.and_then(|settings| settings.do_lower_case).unwrap_or(true);
-                Tokenizer::from_wordpiece_vocab(vocab, lower)?
+                Tokenizer::from_wordpiece_vocab(vocab, lowers(settings.as_deref())?)?
             }
             Self::Bpe { vocab, merges } => Tokenizer::from_bpe_files(vocab, merges, &[])?,
         })
+    }
+
+    /// The library's own tokenizer, as others use it: special tokens in a text are themselves, and
+    /// characters may be dropped. It neither cuts nor pads.
+    pub(crate) fn library(&self) -> Result<Library> {
+        let json = self.json()?;
+        // what this refuses could make the library panic
+        Tokenizer::from_json(&json)?;
+        let bad = |why: tokenizers::Error| cape::Error::Tokenizer(why.to_string());
+        let mut library = Library::from_bytes(&json).map_err(bad)?;
+        library.with_truncation(None).map_err(bad)?;
+        library.with_padding(None);
+        Ok(library)
+    }
+
+    /// All of it as a `tokenizer.json`.
+    fn json(&self) -> Result<Cow<'_, [u8]>> {
+        let json = match self {
+            Self::Whole(json) => return Ok(Cow::Borrowed(json)),
+            Self::WordPiece { vocab, settings } => {
+                let vocab = String::from_utf8_lossy(vocab);
+                let entries = vocab.strip_suffix('\n').unwrap_or(&vocab).split('\n');
+                let entries = entries.map(|entry| entry.trim_end_matches('\r').to_owned());
+                let ids: Ids = entries.zip(0..).collect();
+                json!({
+                    "added_tokens": special(&["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"], &ids),
+                    "normalizer": {
+                        "type": "BertNormalizer",
+                        "clean_text": true,
+                        "handle_chinese_chars": true,
+                        "strip_accents": null,
+                        "lowercase": lowers(settings.as_deref())?,
+                    },
+                    "pre_tokenizer": {"type": "BertPreTokenizer"},
+                    "model": {
+                        "type": "WordPiece",
+                        "unk_token": "[UNK]",
+                        "continuing_subword_prefix": "##",
+                        "max_input_chars_per_word": 100,
+                        "vocab": ids,
+                    },
+                })
+            }
+            Self::Bpe { vocab, merges } => {
+                let invalid = |source| Error::Json { file: VOCAB_JSON, source };
+                let ids: Ids = serde_json::from_slice(vocab).map_err(invalid)?;
+                let merges = String::from_utf8_lossy(merges);
+                let merges = merges.lines().filter(|line| !line.starts_with("#version"));
+                let merges: Vec<&str> = merges.filter(|line| !line.is_empty()).collect();
+                json!({
+                    "added_tokens": special(&["<s>", "<pad>", "</s>", "<unk>", "<mask>"], &ids),
+                    "pre_tokenizer": {
+                        "type": "ByteLevel",
+                        "add_prefix_space": false,
+                        "trim_offsets": true,
+                        "use_regex": true,
+                    },
+                    "model": {"type": "BPE", "vocab": ids, "merges": merges},
+                })
+            }
+        };
+        Ok(json.to_string().into_bytes().into())
     }
 
     /// Writes them to another folder.
@@ -77,4 +134,31 @@ impl TokenizerFiles {
         };
         files.into_iter().try_for_each(|(name, bytes)| write(&dir.join(name), bytes))
     }
+}
+
+/// Whether a WordPiece tokenizer with these settings knows lower case only.
+fn lowers(settings: Option<&[u8]>) -> Result<bool> {
+    #[derive(Deserialize)]
+    struct Settings {
+        do_lower_case: Option<bool>,
+    }
+    let settings: Option<Settings> = settings
+        .map(serde_json::from_slice)
+        .transpose()
+        .map_err(|source| Error::Json { file: SETTINGS, source })?;
+    Ok(settings.and_then(|settings| settings.do_lower_case).unwrap_or(true))
+}
+
+/// Those of the special tokens that a vocabulary has, as `tokenizer.json` lists them.
+fn special(tokens: &[&str], ids: &Ids) -> Vec<Value> {
+    let added = |token: &&str| {
+        // a mask of RoBERTa's stands for the space before it as well
+        let lstrip = *token == "<mask>";
+        let id = ids.get(*token)?;
+        Some(json!({
+            "id": id, "content": token, "special": true, "normalized": false,
+            "single_word": false, "lstrip": lstrip, "rstrip": false,
+        }))
+    };
+    tokens.iter().filter_map(added).collect()
 }

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 use cape_models::hub::{Hub, HubError, Name, Pulled};
 use cape_models::pull::{Progress, Remote, pull};
-use cape_models::{Error, Files};
+use cape_models::sentence::SentenceEncoder;
+use cape_models::{Error, Files, Options};
 use mirror::{COMMIT, Mirror, Request, sum};
 use tempfile::TempDir;
 
@@ -360,6 +361,37 @@ fn a_vocabulary_stands_in_for_the_tokenizer() {
     bench.mirror.requests();
     bench.pull(REPO).unwrap();
     assert_eq!(fetched(&bench.mirror.requests()), ["vocab.txt"]);
+}
+
+#[test]
+fn a_sentence_encoder_comes_with_its_pooling() {
+    let bench = Bench::new();
+    let more = [
+        "1_Pooling/config.json",
+        "config_sentence_transformers.json",
+        "modules.json",
+        "sentence_bert_config.json",
+        "tokenizer_config.json",
+    ];
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/sentence-tiny");
+    bench.mirror.edit(|site| {
+        for name in more.into_iter().chain(["config.json", "tokenizer.json", WEIGHTS]) {
+            let bytes = std::fs::read(here.join(name)).unwrap_or_else(|_| b"{}".to_vec());
+            site.files.insert(name.into(), bytes);
+        }
+    });
+    let pulled = bench.pull(REPO).unwrap();
+    for name in more {
+        assert!(pulled.dir.join(name).is_file(), "{name}");
+    }
+    let load =
+        |dir: &Path| SentenceEncoder::load(dir.to_str().unwrap(), Options::default()).unwrap();
+    let texts = ["good book", ""];
+    assert!(load(&pulled.dir).encode(&texts).unwrap() == load(&here).encode(&texts).unwrap());
+    // of a model of another kind none of this is needed
+    let bench = Bench::new();
+    bench.mirror.edit(|site| drop(site.files.insert(more[3].into(), b"{}".to_vec())));
+    assert!(!bench.pull(REPO).unwrap().dir.join(more[3]).exists());
 }
 
 #[test]

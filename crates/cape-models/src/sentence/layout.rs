@@ -1,0 +1,174 @@
+//! What a folder says of how sentences become vectors, beside what every model's folder says: the files
+//! of sentence-transformers, where they are there.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::files::{LARGEST_JSON, read};
+use crate::tokens;
+use crate::{Error, Result};
+
+pub(crate) const MODULES: &str = "modules.json";
+/// The settings of the transformer itself.
+pub(crate) const SETTINGS: &str = "sentence_bert_config.json";
+/// Settings of the whole, the prompts among them.
+pub(crate) const WHOLE: &str = "config_sentence_transformers.json";
+/// Where the pooling's settings usually are.
+pub(crate) const POOLING: &str = "1_Pooling/config.json";
+/// What a flag of the pooling's older form begins with.
+const FLAG: &str = "pooling_mode_";
+
+/// What the files say.
+pub(super) struct Layout {
+    /// Where the transformer's own files are.
+    pub(super) dir: PathBuf,
+    /// How rows become a vector, where the files say it.
+    pub(super) pooling: Option<Pooling>,
+    /// How wide the pooling takes rows to be.
+    pub(super) width: Option<usize>,
+    /// How many tokens of a text count, special ones included.
+    pub(super) longest: Option<usize>,
+    /// Whether texts are put in lower case first.
+    pub(super) lower: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pooling {
+    Mean,
+    First,
+}
+
+#[derive(Deserialize)]
+struct Module {
+    r#type: String,
+    path: String,
+}
+
+/// The newer form names a mode, or several; the older one has a flag for each.
+#[derive(Deserialize)]
+struct PoolingJson {
+    #[serde(alias = "word_embedding_dimension")]
+    embedding_dimension: Option<usize>,
+    pooling_mode: Option<Modes>,
+    #[serde(flatten)]
+    others: BTreeMap<String, Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Modes {
+    One(String),
+    Several(Vec<String>),
+}
+
+#[derive(Deserialize, Default)]
+struct Settings {
+    max_seq_length: Option<usize>,
+    #[serde(default)]
+    do_lower_case: bool,
+}
+
+#[derive(Deserialize, Default)]
+struct TokenizerSettings {
+    /// A float because some say 1e30, for no limit.
+    model_max_length: Option<f64>,
+}
+
+#[derive(Deserialize, Default)]
+struct Whole {
+    default_prompt_name: Option<String>,
+}
+
+impl Layout {
+    pub(super) fn read(dir: &Path) -> Result<Self> {
+        let (mut transformer, mut pooling) = (dir.to_owned(), None);
+        if let Some(modules) = json::<Vec<Module>>(dir, MODULES)? {
+            let [first, second, rest @ ..] = &modules[..] else {
+                return refuse(format!("{MODULES} names no two modules"));
+            };
+            first.expect("Transformer")?;
+            second.expect("Pooling")?;
+            // a vector gets length one here in any case
+            rest.iter().try_for_each(|module| module.expect("Normalize"))?;
+            transformer = first.place(dir)?;
+            pooling = Some(second.place(dir)?.join("config.json"));
+        } else if dir.join(POOLING).exists() {
+            pooling = Some(dir.join(POOLING));
+        }
+        let pooling = pooling.map(|path| parse::<PoolingJson>(&path, POOLING)).transpose()?;
+        let width = pooling.as_ref().and_then(|pooling| pooling.embedding_dimension);
+        let whole: Whole = json(dir, WHOLE)?.unwrap_or_default();
+        if whole.default_prompt_name.is_some() {
+            return refuse(format!("{WHOLE}: a default prompt is not supported"));
+        }
+        let settings: Settings = json(&transformer, SETTINGS)?.unwrap_or_default();
+        let tokenizer: TokenizerSettings =
+            json(&transformer, tokens::SETTINGS)?.unwrap_or_default();
+        // what is not a number of tokens becomes the least or the largest one
+        let longest = || tokenizer.model_max_length.map(|most| most as usize);
+        Ok(Self {
+            dir: transformer,
+            pooling: pooling.map(PoolingJson::mode).transpose()?,
+            width,
+            longest: settings.max_seq_length.or_else(longest),
+            lower: settings.do_lower_case,
+        })
+    }
+}
+
+impl Module {
+    /// Refuses a module of another kind. Its type is a path in Python, which differs between versions.
+    fn expect(&self, kind: &str) -> Result<()> {
+        if self.r#type.rsplit('.').next() == Some(kind) {
+            return Ok(());
+        }
+        let found = &self.r#type;
+        refuse(format!("{MODULES}: module `{found}` is not supported where {kind} is"))
+    }
+
+    /// Its folder, which lies in that of the model.
+    fn place(&self, dir: &Path) -> Result<PathBuf> {
+        let path = Path::new(&self.path);
+        if path.components().all(|part| matches!(part, Component::Normal(_))) {
+            return Ok(dir.join(path));
+        }
+        refuse(format!("{MODULES}: {:?} is no folder of the model", self.path))
+    }
+}
+
+impl PoolingJson {
+    fn mode(self) -> Result<Pooling> {
+        let modes = match self.pooling_mode {
+            Some(Modes::One(mode)) => vec![mode],
+            Some(Modes::Several(modes)) => modes,
+            None => {
+                let set = self.others.into_iter().filter(|(_, value)| value == &Value::Bool(true));
+                set.filter_map(|(flag, _)| Some(flag.strip_prefix(FLAG)?.to_owned())).collect()
+            }
+        };
+        let modes: Vec<&str> = modes.iter().map(String::as_str).collect();
+        match modes[..] {
+            ["mean" | "mean_tokens"] => Ok(Pooling::Mean),
+            ["cls" | "cls_token"] => Ok(Pooling::First),
+            _ => refuse(format!("{POOLING}: pooling mode `{}` is not supported", modes.join("+"))),
+        }
+    }
+}
+
+fn refuse<T>(why: String) -> Result<T> {
+    Err(Error::Sentence(why))
+}
+
+/// What a file of a folder says, where it is there.
+fn json<T: for<'de> Deserialize<'de>>(dir: &Path, file: &'static str) -> Result<Option<T>> {
+    let path = dir.join(file);
+    path.exists().then(|| parse(&path, file)).transpose()
+}
+
+fn parse<T: for<'de> Deserialize<'de>>(path: &Path, file: &'static str) -> Result<T> {
+    serde_json::from_slice(&read(path, LARGEST_JSON)?)
+        .map_err(|source| Error::Json { file, source })
+}
