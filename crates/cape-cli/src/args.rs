@@ -518,6 +518,19 @@ pub(crate) struct EvalArgs {
     /// Public text that says how frequent words are [default: the order of the vectors]
     #[arg(long, value_name = "FILE")]
     pub(crate) corpus: Option<PathBuf>,
+
+    /// Sentence encoder, all-MiniLM-L6-v2 or SimCSE for example, that compares meanings
+    #[arg(long, value_name = "NAME|DIR")]
+    pub(crate) encoder: Option<String>,
+
+    /// An OpenAI-compatible chat model that classifies and attacks: the address that ends in /v1. It
+    /// gets the releases; a key is taken from OPENAI_API_KEY
+    #[arg(long, value_name = "URL", requires = "llm_model")]
+    pub(crate) llm_url: Option<String>,
+
+    /// The name of that model
+    #[arg(long, value_name = "NAME", requires = "llm_url")]
+    pub(crate) llm_model: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]

@@ -152,6 +152,7 @@ impl From<cape_eval::Error> for Failure {
             E::Data { .. } => {
                 "name the columns with --text-column, --second-column, --label-column"
             }
+            E::Chat(_) => "check --llm-url (it ends in /v1), --llm-model and OPENAI_API_KEY",
             E::Records { .. } => "give another --out, or remove the file",
             _ => "`cape eval --help` explains every setting",
         };

@@ -5,6 +5,8 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::tasks::Case;
+use crate::tasks::labels::{Entailed, Sentiment};
 use crate::{Error, Result};
 
 /// One prompt, with what is known of it.
@@ -16,6 +18,26 @@ pub struct Item {
     pub label: Option<String>,
     /// What in the text is private, by label.
     pub spans: Vec<Span>,
+}
+
+impl Item {
+    /// The classification that this prompt is of, as it stands in a release; none where its label is
+    /// not one of SST-2's or QNLI's.
+    #[must_use]
+    pub fn case<'a>(&self, released: &'a str) -> Option<Case<'a>> {
+        let sst2 = |is| Some(Case::Sst2 { content: released, is });
+        let qnli = |is| {
+            let (question, sentence) = released.split_once('\n')?;
+            Some(Case::Qnli { question, sentence, is })
+        };
+        match self.label.as_deref()? {
+            "1" | "positive" => sst2(Sentiment::Positive),
+            "0" | "negative" => sst2(Sentiment::Negative),
+            "entailment" => qnli(Entailed::Yes),
+            "not_entailment" => qnli(Entailed::No),
+            _ => None,
+        }
+    }
 }
 
 /// A part of a text that says something about a person, in bytes.
@@ -218,6 +240,9 @@ mod tests {
         let qnli = read("x.tsv", qnli, &none).unwrap();
         assert_eq!(texts(&qnli), ["Who?\nHe did."]);
         assert_eq!(qnli.items[0].label.as_deref(), Some("entailment"));
+        let case = qnli.items[0].case("Where?\nHe was.").unwrap();
+        assert_eq!((case.task(), case.correct("Yes")), ("qnli", Some(true)));
+        assert!(sst2.items[1].case("bad").unwrap().correct("negative") == Some(true));
     }
 
     #[test]

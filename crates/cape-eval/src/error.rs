@@ -28,6 +28,9 @@ pub enum Error {
         /// What differs.
         why: String,
     },
+    /// A chat model did not answer.
+    #[error("the chat model failed")]
+    Chat(#[from] crate::chat::ChatError),
     /// The mathematics refused.
     #[error(transparent)]
     Cape(#[from] cape::Error),

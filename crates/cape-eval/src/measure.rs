@@ -13,11 +13,14 @@ use cape::rng::{CryptoRng, Generator, seeded};
 use cape::sanitize::assemble;
 use cape::text::{Outcome, Piece, ReleasedToken, Tokens};
 use cape_models::Device;
+use cape_models::sentence::{SentenceEncoder, cosine};
 
 use crate::Result;
-use crate::data::Item;
+use crate::chat::{Client, Options};
+use crate::data::{Data, Item};
 use crate::record::{Cell, Hits, Record};
 use crate::subject::{At, Subject};
+use crate::tasks::{self, restore};
 
 /// What measures.
 pub struct Tools {
@@ -27,7 +30,30 @@ pub struct Tools {
     pub bayes_prompts: usize,
     /// How many prompts, from the first, are recorded with their release.
     pub examples: usize,
+    /// What compares meanings, with the vectors of the original prompts.
+    pub meaning: Option<Meaning>,
+    /// A chat model that does the data's task and attacks.
+    pub chat: Option<Client>,
 }
+
+/// A sentence encoder, and the vectors of all prompts.
+pub struct Meaning {
+    encoder: SentenceEncoder,
+    originals: Vec<Vec<f32>>,
+}
+
+impl Meaning {
+    /// Of these prompts.
+    pub fn new(encoder: SentenceEncoder, data: &Data) -> Result<Self> {
+        let texts: Vec<&str> = data.items.iter().map(|item| item.text.as_str()).collect();
+        let originals = encoder.encode(&texts)?;
+        Ok(Self { encoder, originals })
+    }
+}
+
+/// How a chat model classifies, and how it restores a prompt: always in the same way.
+const CLASSIFY: Options = Options { temperature: 0.0, max_tokens: 8, seed: Some(0) };
+const RESTORE: Options = Options { temperature: 0.0, max_tokens: 256, seed: Some(0) };
 
 /// One position that counts.
 struct Position {
@@ -60,7 +86,8 @@ pub fn measure(
     let outcomes = at.mechanism().perturb_all(&mut drawn)?;
     let seconds = start.elapsed().as_secs_f64() / prompts.len() as f64;
     let each = prompts.iter().zip(&tokens).zip(&outcomes);
-    each.map(|((&(number, item), tokens), outcomes)| {
+    let mut texts = Vec::with_capacity(prompts.len());
+    let records = each.map(|((&(number, item), tokens), outcomes)| {
         let (text, released) = assemble(&item.text, tokens, outcomes, tokenizer.vocab());
         let counted = tokenizer.tokenize(&item.text, &KeepList::default())?;
         let mut release =
@@ -76,7 +103,8 @@ pub fn measure(
             release.bayes()?;
         }
         let positions = &release.positions;
-        Ok(Record {
+        texts.push(text.clone());
+        let mut record = Record {
             cell: cell.clone(),
             prompt: number,
             seed,
@@ -94,10 +122,40 @@ pub fn measure(
             scores: BTreeMap::new(),
             unread: BTreeMap::new(),
             seconds,
-            released: (number < tools.examples).then_some(text),
-        })
-    })
-    .collect()
+            released: (number < tools.examples).then(|| text.clone()),
+        };
+        if let Some(chat) = &tools.chat {
+            ask(chat, item, &text, &released, &mut record)?;
+        }
+        Ok(record)
+    });
+    let mut records: Vec<Record> = records.collect::<Result<_>>()?;
+    if let Some(Meaning { encoder, originals }) = &tools.meaning {
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        for (record, vector) in records.iter_mut().zip(encoder.encode(&texts)?) {
+            record.similarity = Some(cosine(&originals[record.prompt], &vector));
+        }
+    }
+    Ok(records)
+}
+
+/// Has a chat model do the data's task on a release, and try to restore the prompt.
+fn ask(
+    chat: &Client,
+    item: &Item,
+    text: &str,
+    released: &[ReleasedToken],
+    record: &mut Record,
+) -> Result<()> {
+    if let Some(case) = item.case(text) {
+        let correct = tasks::accuracy(chat, &case, &CLASSIFY)?;
+        tasks::note(record, &case, correct);
+    }
+    let guess = restore::guess(chat, text, &RESTORE)?;
+    let restored = restore::restored(&item.text, released, &guess);
+    record.attacks.insert("llm".into(), restored.words);
+    record.guessed.insert("llm".into(), restored.rouge_l);
+    Ok(())
 }
 
 /// A prompt and what became of it.

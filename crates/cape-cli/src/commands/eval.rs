@@ -8,12 +8,14 @@ use cape::mechanism::cape::{Buckets, Settings};
 use cape::privacy::Epsilon;
 use cape::utility::Lambdas;
 use cape::vocab::Candidates;
+use cape_eval::chat::Client;
 use cape_eval::data::{Columns, Data, Item};
 use cape_eval::grid::{Grid, Refused};
-use cape_eval::measure::Tools;
+use cape_eval::measure::{Meaning, Tools};
 use cape_eval::subject::Subject;
 use cape_eval::summary::{Point, summarise};
 use cape_models::baselines::{self, Kind, Prepared, Source};
+use cape_models::sentence::SentenceEncoder;
 use cape_models::{Device, Options};
 
 use crate::args::{EvalArgs, EvalMechanismArg};
@@ -68,7 +70,19 @@ pub(crate) fn run(args: &EvalArgs) -> Done {
     std::fs::create_dir_all(&args.out)
         .map_err(|error| io(format!("cannot make the folder {}", args.out.display()), &error))?;
     let seeds: Vec<u64> = (0..args.seeds).collect();
-    let tools = Tools { attacker: Some(device), bayes_prompts: bayes, examples: EXAMPLES };
+    let meaning = match &args.encoder {
+        Some(name) => Some(Meaning::new(SentenceEncoder::load(name, Options::default())?, &data)?),
+        None => None,
+    };
+    let chat = match (&args.llm_url, &args.llm_model) {
+        (Some(url), Some(model)) => {
+            let key = std::env::var("OPENAI_API_KEY").ok();
+            Some(Client::new(url, model, key).map_err(cape_eval::Error::from)?)
+        }
+        _ => None,
+    };
+    let tools =
+        Tools { attacker: Some(device), bayes_prompts: bayes, examples: EXAMPLES, meaning, chat };
     let grid = Grid {
         data: &data,
         subjects: &subjects,
@@ -162,28 +176,34 @@ fn vectors_name(path: &Path, checksum: [u8; 32]) -> String {
 fn table(points: &[Point], refused: &[Refused]) -> String {
     let columns = [
         ("rouge_l", "ROUGE-L"),
+        ("similarity", "cosine"),
+        ("accuracy", "accuracy"),
         ("unchanged", "kept"),
         ("privacy knn-1", "KNN-1"),
         ("privacy knn-10", "KNN-10"),
         ("privacy mti", "MTI"),
         ("privacy bayes", "Bayes"),
+        ("privacy llm", "LLM"),
     ];
+    let measured = |name: &str| points.iter().any(|point| point.measures.contains_key(name));
+    let columns: Vec<_> = columns.into_iter().filter(|(name, _)| measured(name)).collect();
     let mut out = format!("{:14} {:>6} {:>8}", "mechanism", "ε", "proven");
-    for (_, title) in columns {
+    for (_, title) in &columns {
         let _ = write!(out, " {title:>8}");
     }
     out.push('\n');
     for point in points {
         let proven = point.proven.map_or("-".into(), |proven| format!("{proven:.1}"));
         let _ = write!(out, "{:14} {:>6} {proven:>8}", point.mechanism, point.epsilon);
-        for (name, _) in columns {
-            let shown = point.measures.get(name);
+        for (name, _) in &columns {
+            let shown = point.measures.get(*name);
             let shown = shown.map_or("-".into(), |e| format!("{:.1}", 100.0 * e.mean));
             let _ = write!(out, " {shown:>8}");
         }
         out.push('\n');
     }
-    let _ = writeln!(out, "\nper cent; KNN to Bayes: positions that the attack does not find");
+    let _ =
+        writeln!(out, "\nper cent; KNN, MTI, Bayes, LLM: positions that the attack does not find");
     for refused in refused {
         let _ = writeln!(out, "{} at ε = {}: {}", refused.mechanism, refused.epsilon, refused.why);
     }
