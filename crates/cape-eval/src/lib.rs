@@ -5,4 +5,5 @@
 //! ```
 
 pub mod record;
+pub mod report;
 pub mod summary;
