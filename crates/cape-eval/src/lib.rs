@@ -10,6 +10,7 @@ mod error;
 pub mod grid;
 pub mod measure;
 pub mod record;
+pub mod report;
 pub mod subject;
 pub mod summary;
 pub mod tasks;

@@ -1,0 +1,50 @@
+//! The points for other programs: one line for each point and measure.
+
+use std::fmt::Write;
+
+use super::Report;
+use crate::summary::Point;
+
+const HEAD: &str =
+    "data,mechanism,epsilon,proven,releases,seconds,measure,mean,low,high,n,setting,value\n";
+
+/// All lines, those of the ablations with the setting that was changed.
+pub(super) fn lines(report: &Report) -> String {
+    let mut out = String::from(HEAD);
+    for point in &report.points {
+        put(&mut out, point, ",");
+    }
+    for ablation in &report.extras.ablations {
+        let changed = format!("{},{}", quoted(&ablation.name), number(ablation.value));
+        put(&mut out, &ablation.point, &changed);
+    }
+    out
+}
+
+fn put(out: &mut String, point: &Point, changed: &str) {
+    let proven = point.proven.map(number).unwrap_or_default();
+    for (name, estimate) in &point.measures {
+        let start =
+            [quoted(&point.data), quoted(&point.mechanism), number(point.epsilon), proven.clone()];
+        let [mean, low, high] = [estimate.mean, estimate.low, estimate.high].map(number);
+        let (releases, seconds) = (point.releases, number(point.seconds));
+        let (start, name, n) = (start.join(","), quoted(name), estimate.n);
+        // writing to a string cannot fail
+        let _ =
+            writeln!(out, "{start},{releases},{seconds},{name},{mean},{low},{high},{n},{changed}");
+    }
+}
+
+/// A field as RFC 4180 has it.
+fn quoted(field: &str) -> String {
+    if field.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field.into()
+    }
+}
+
+/// Nothing where it is not finite.
+fn number(value: f64) -> String {
+    if value.is_finite() { value.to_string() } else { String::new() }
+}

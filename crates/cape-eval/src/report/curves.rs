@@ -1,0 +1,195 @@
+//! How do privacy and utility go together, and how do they move with ε?
+
+use super::chart::{Axis, Body, Chart, Series, Spot, percent};
+use super::measure::{self, Good};
+use super::paper;
+use super::style::Styles;
+use super::table::short;
+use crate::summary::Point;
+
+/// Points of one set of data.
+pub(super) struct Set<'a> {
+    pub(super) data: &'a str,
+    pub(super) points: Vec<&'a Point>,
+}
+
+/// The points by data, in the order in which data first appears.
+pub(super) fn sets(points: &[Point]) -> Vec<Set<'_>> {
+    let mut sets: Vec<Set> = Vec::new();
+    for point in points {
+        match sets.iter_mut().find(|set| set.data == point.data) {
+            Some(set) => set.points.push(point),
+            None => sets.push(Set { data: &point.data, points: vec![point] }),
+        }
+    }
+    sets
+}
+
+impl<'a> Set<'a> {
+    /// The points of each mechanism, by ε.
+    pub(super) fn mechanisms(&self) -> Vec<(&'a str, Vec<&'a Point>)> {
+        let mut all: Vec<(&str, Vec<&Point>)> = Vec::new();
+        for &point in &self.points {
+            match all.iter_mut().find(|(name, _)| *name == point.mechanism) {
+                Some((_, points)) => points.push(point),
+                None => all.push((&point.mechanism, vec![point])),
+            }
+        }
+        for (_, points) in &mut all {
+            points.sort_by(|a, b| a.epsilon.total_cmp(&b.epsilon));
+        }
+        all
+    }
+
+    /// The measures, and those of them of which `good` is true.
+    pub(super) fn measures(&self, good: Good) -> Vec<&'a str> {
+        let all = measure::all(self.points.iter().copied());
+        all.into_iter().filter(|name| measure::good(name) == good).collect()
+    }
+
+    /// Mechanisms of which nothing is proven.
+    pub(super) fn unproven(&self) -> Vec<&'a str> {
+        let all = self.mechanisms().into_iter();
+        all.filter(|(_, points)| points.iter().all(|point| proven(point).is_none()))
+            .map(|(name, _)| name)
+            .collect()
+    }
+}
+
+/// What is proven, if it is a number.
+pub(super) fn proven(point: &Point) -> Option<f64> {
+    point.proven.filter(|epsilon| epsilon.is_finite())
+}
+
+/// Each attack against each utility, the first over the whole width.
+pub(super) fn trade_offs(set: &Set, styles: &Styles) -> Vec<Chart> {
+    let mut charts = Vec::new();
+    for privacy in set.measures(Good::Private) {
+        for utility in set.measures(Good::Useful) {
+            let mut series = measured(set, styles, |point| {
+                let (x, across) = percent(point.measures.get(privacy)?)?;
+                let (y, along) = percent(point.measures.get(utility)?)?;
+                Some(Spot { x, y, across, along, label: short(point.epsilon) })
+            });
+            series.extend(paper_trade_off(set.data, privacy, utility, styles));
+            if series.iter().all(|one| one.paper) {
+                continue;
+            }
+            charts.push(Chart {
+                title: format!("{} and {}", measure::title(utility), measure::label(privacy)),
+                caption: String::new(),
+                wide: charts.is_empty(),
+                legend: Vec::new(),
+                body: Body::Curves {
+                    x: Axis::new(measure::axis(privacy)),
+                    y: Axis::new(measure::axis(utility)),
+                    series,
+                    levels: Vec::new(),
+                    corner: true,
+                    smooth: false,
+                },
+            });
+        }
+    }
+    charts
+}
+
+/// Each measure by ε as it was asked for.
+pub(super) fn by_nominal(set: &Set, styles: &Styles) -> Vec<Chart> {
+    by_epsilon(set, styles, "ε as asked for", |point| Some(point.epsilon), true)
+}
+
+/// Each measure by the ε that is proven.
+pub(super) fn by_proven(set: &Set, styles: &Styles) -> Vec<Chart> {
+    by_epsilon(set, styles, "ε as proven", proven, false)
+}
+
+fn by_epsilon(
+    set: &Set,
+    styles: &Styles,
+    label: &str,
+    epsilon: impl Fn(&Point) -> Option<f64>,
+    with_paper: bool,
+) -> Vec<Chart> {
+    let epsilon = |point: &Point| epsilon(point).filter(|value| value.is_finite());
+    let x = Axis::through(label, set.points.iter().filter_map(|point| epsilon(point)));
+    let chart = |name: &str| {
+        let mut series = measured(set, styles, |point| {
+            let (y, along) = percent(point.measures.get(name)?)?;
+            Some(Spot { x: epsilon(point)?, y, across: None, along, label: String::new() })
+        });
+        let mut levels = Vec::new();
+        if with_paper && !series.is_empty() {
+            for theirs in paper::on(set.data).into_iter().filter(|theirs| theirs.measure == name) {
+                if paper::is_level(theirs.mechanism) {
+                    let is_open = theirs.mechanism == "Non-private";
+                    let name = if is_open { "paper: unprotected" } else { "paper: at random" };
+                    levels
+                        .extend(theirs.points.first().map(|point| (name.into(), 100.0 * point.1)));
+                } else if let Some(ours) = paper::ours(theirs.mechanism, styles.names()) {
+                    let spot = |&(x, y): &(f64, f64)| {
+                        let (y, label) = (100.0 * y, String::new());
+                        Spot { x, y, across: None, along: None, label }
+                    };
+                    series.push(Series {
+                        name: theirs.mechanism.into(),
+                        style: styles.get(ours),
+                        paper: true,
+                        spots: theirs.points.iter().map(spot).collect(),
+                    });
+                }
+            }
+        }
+        let caption = match measure::good(name) {
+            Good::Private => "Higher is more private.",
+            Good::Useful => "Higher is more useful.",
+            Good::Revealing => "Lower is more private.",
+        };
+        let y = Axis::new(measure::axis(name));
+        let (x, title) = (x.clone(), measure::title(name));
+        let body = Body::Curves { x, y, series, levels, corner: false, smooth: false };
+        Chart { title, caption: caption.into(), wide: false, legend: Vec::new(), body }
+    };
+    let charts = measure::all(set.points.iter().copied()).into_iter().map(chart);
+    charts
+        .filter(|chart| matches!(&chart.body, Body::Curves { series, .. } if !series.is_empty()))
+        .collect()
+}
+
+/// A line for each mechanism, without those that have no spot.
+fn measured(set: &Set, styles: &Styles, spot: impl Fn(&Point) -> Option<Spot>) -> Vec<Series> {
+    let line = |(name, points): (&str, Vec<&Point>)| {
+        let mut spots: Vec<Spot> = points.into_iter().filter_map(&spot).collect();
+        // by what is proven a mechanism need not stay in the order of ε
+        if spots.iter().all(|spot| spot.across.is_none() && spot.label.is_empty()) {
+            spots.sort_by(|a, b| a.x.total_cmp(&b.x));
+        }
+        Series { name: name.into(), style: styles.get(name), paper: false, spots }
+    };
+    set.mechanisms().into_iter().map(line).filter(|one| !one.spots.is_empty()).collect()
+}
+
+/// The paper's mechanisms of which it has both numbers.
+fn paper_trade_off(data: &str, privacy: &str, utility: &str, styles: &Styles) -> Vec<Series> {
+    let all = paper::on(data);
+    let of = |measure: &str, mechanism: &str| {
+        let same = |one: &&paper::Series| one.measure == measure && one.mechanism == mechanism;
+        all.iter().find(same).map(|one| one.points.clone())
+    };
+    let line = |theirs: &paper::Series| {
+        let ours = paper::ours(theirs.mechanism, styles.names())?;
+        let utilities = of(utility, theirs.mechanism)?;
+        let spot = |&(epsilon, x): &(f64, f64)| {
+            let (_, y) = utilities.iter().find(|(other, _)| *other == epsilon)?;
+            let (x, y, label) = (100.0 * x, 100.0 * y, short(epsilon));
+            Some(Spot { x, y, across: None, along: None, label })
+        };
+        Some(Series {
+            name: theirs.mechanism.into(),
+            style: styles.get(ours),
+            paper: true,
+            spots: theirs.points.iter().filter_map(spot).collect(),
+        })
+    };
+    all.iter().filter(|theirs| theirs.measure == privacy).filter_map(line).collect()
+}

@@ -1,0 +1,83 @@
+//! What is a measure called, which way is better, and which comes first?
+
+use crate::summary::Point;
+
+const ATTACKS: [&str; 5] = ["knn-10", "knn-1", "mti", "bayes", "llm"];
+const UTILITIES: [&str; 5] = ["rouge_l", "similarity", "accuracy", "coherence", "alignment"];
+
+/// What a high value means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Good {
+    /// An attack fails.
+    Private,
+    /// The release is of use.
+    Useful,
+    /// The release tells more: of use, and to the attacker.
+    Revealing,
+}
+
+/// What it means if this measure is high.
+pub(super) fn good(name: &str) -> Good {
+    if name.starts_with("privacy ") {
+        Good::Private
+    } else if name.starts_with("guessed ") || name == "unchanged" {
+        Good::Revealing
+    } else {
+        Good::Useful
+    }
+}
+
+/// Attack and label of a measure of labelled spans.
+pub(super) fn span(name: &str) -> Option<(&str, &str)> {
+    name.strip_prefix("privacy ")?.split_once(" on ")
+}
+
+/// What it is called in text.
+pub(super) fn label(name: &str) -> String {
+    match name {
+        "rouge_l" => "ROUGE-L".into(),
+        "similarity" => "similarity of meaning".into(),
+        "unchanged" => "tokens that stay the same".into(),
+        _ => match (name.strip_prefix("privacy "), name.strip_prefix("guessed ")) {
+            (Some(attack), _) => format!("privacy against {attack}"),
+            (_, Some(attack)) => format!("ROUGE-L of what {attack} guesses"),
+            _ => name.into(),
+        },
+    }
+}
+
+/// The same at the beginning of a line.
+pub(super) fn title(name: &str) -> String {
+    let label = label(name);
+    let mut letters = label.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// What an axis or a column of it is called.
+pub(super) fn axis(name: &str) -> String {
+    format!("{} (%)", label(name))
+}
+
+/// The measures of these points but those of spans, the most telling first.
+pub(super) fn all<'a>(points: impl IntoIterator<Item = &'a Point>) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
+    for name in points.into_iter().flat_map(|point| point.measures.keys()) {
+        if span(name).is_none() && !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    names.sort_by_key(|name| (place(name), *name));
+    names
+}
+
+fn place(name: &str) -> (usize, usize) {
+    let among = |list: &[&str], name: &str| {
+        list.iter().position(|known| *known == name).unwrap_or(list.len())
+    };
+    match (good(name), name.split_once(' ')) {
+        (Good::Useful, _) => (0, among(&UTILITIES, name)),
+        (Good::Private, Some((_, attack))) => (1, among(&ATTACKS, attack)),
+        (_, Some((_, attack))) => (2, among(&ATTACKS, attack)),
+        _ => (2, 0),
+    }
+}
