@@ -491,6 +491,10 @@ pub(crate) struct EvalArgs {
     #[arg(long, value_name = "N")]
     pub(crate) bayes: Option<usize>,
 
+    /// Also vary λ_L and N_b of the paper's form, on the first 100 prompts
+    #[arg(long)]
+    pub(crate) ablations: bool,
+
     /// Folder for the records and the report; a run that was stopped goes on from its records
     #[arg(short, long, value_name = "DIR", default_value = "cape-eval")]
     pub(crate) out: PathBuf,

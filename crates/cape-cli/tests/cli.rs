@@ -24,6 +24,7 @@ fn help() {
         ("help_explain", &["explain", "--help"]),
         ("help_calibrate", &["calibrate", "--help"]),
         ("help_bench", &["bench", "--help"]),
+        ("help_eval", &["eval", "--help"]),
         ("help_models_pack", &["models", "pack", "--help"]),
         ("help_models_pull", &["models", "pull", "--help"]),
     ] {

@@ -9,6 +9,7 @@ pub mod data;
 mod error;
 pub mod grid;
 pub mod measure;
+pub mod portrait;
 pub mod record;
 pub mod report;
 pub mod subject;

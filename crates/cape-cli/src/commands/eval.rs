@@ -12,6 +12,8 @@ use cape_eval::chat::Client;
 use cape_eval::data::{Columns, Data, Item};
 use cape_eval::grid::{Grid, Refused};
 use cape_eval::measure::{Meaning, Tools};
+use cape_eval::portrait;
+use cape_eval::report::{Ablation, Extras, Report};
 use cape_eval::subject::Subject;
 use cape_eval::summary::{Point, summarise};
 use cape_models::baselines::{self, Kind, Prepared, Source};
@@ -36,6 +38,9 @@ const BAYES: usize = 25;
 
 /// How many tokens the Bayes attack looks at for a position.
 const BAYES_MOST: usize = 2000;
+
+/// How many prompts ablations are run on.
+const ABLATED: usize = 100;
 
 /// How many prompts are shown with their releases.
 const EXAMPLES: usize = 3;
@@ -96,12 +101,148 @@ pub(crate) fn run(args: &EvalArgs) -> Done {
     let (records, refused) = ran?;
     let points = summarise(&records);
     output::print(&table(&points, &refused))?;
+    let mut extras = extras(&grid, args)?;
+    extras.examples = portrait::examples(&records, &data);
+    extras.notes = notes(&refused, args);
+    let command: Vec<String> = std::env::args().skip(1).collect();
+    let about = [
+        ("version", env!("CARGO_PKG_VERSION").to_owned()),
+        ("data", format!("{}, {} prompts", data.name, data.items.len())),
+        ("device model", subjects.first().map_or(String::new(), |subject| subject.model.clone())),
+        ("seeds", args.seeds.to_string()),
+        ("command", format!("cape {}", command.join(" "))),
+    ];
+    let report = Report {
+        title: format!("Privacy and utility on {}", data.name),
+        about: about.map(|(name, value)| (name.to_owned(), value)).into(),
+        points,
+        extras,
+    };
+    for (name, content) in [
+        ("report.html", report.html()),
+        ("report.md", report.markdown()),
+        ("report.csv", report.csv()),
+        ("report.json", report.json()),
+    ] {
+        let path = args.out.join(name);
+        std::fs::write(&path, content)
+            .map_err(|error| io(format!("cannot write {}", path.display()), &error))?;
+    }
     output::note(&format!(
-        "{} records in {}; draws were seeded, for experiments: nothing of it is fit to be sent\n",
+        "{} records and the report are in {}: open report.html\n\
+         they hold prompts and what attacks find, and draws were seeded: for you, and not to be sent\n",
         records.len(),
         args.out.display()
     ));
     Ok(())
+}
+
+/// What is shown beside the points.
+fn extras(grid: &Grid<'_>, args: &EvalArgs) -> Done<Extras> {
+    let Some(device) = &grid.tools.attacker else { return Ok(Extras::default()) };
+    let settings = settings_of(Buckets::Ranked { alpha: None }, Context::Raw, Candidates::All)?;
+    let middle = grid.epsilons[grid.epsilons.len() / 2];
+    let mut mapping = Vec::new();
+    for subject in grid.subjects {
+        // averaging over InferDPT's radii takes its time
+        let tokens = match (subject.name.as_str(), args.quick) {
+            ("inferdpt", _) => 4,
+            (_, true) => 12,
+            (_, false) => 40,
+        };
+        for &epsilon in &[grid.epsilons[0], middle, grid.epsilons[grid.epsilons.len() - 1]] {
+            // an ε that was refused is said elsewhere
+            if let Ok(one) = portrait::mapping(subject, grid.data, epsilon, tokens) {
+                mapping.push(one);
+            }
+        }
+    }
+    mapping.dedup_by(|a, b| (&a.mechanism, a.epsilon) == (&b.mechanism, b.epsilon));
+    Ok(Extras {
+        mapping,
+        book: portrait::book(device, settings)?,
+        tails: portrait::tails(device, settings, middle)?,
+        ablations: if args.ablations { ablations(grid, args, device, middle)? } else { Vec::new() },
+        ..Extras::default()
+    })
+}
+
+/// The paper's form with one setting changed.
+fn ablations(
+    grid: &Grid<'_>,
+    args: &EvalArgs,
+    device: &Device,
+    epsilon: f64,
+) -> Done<Vec<Ablation>> {
+    let form = |count, lambda_l| -> Done<Settings> {
+        let buckets = Buckets::EqualWidth { count };
+        let lambdas = Lambdas::new(lambda_l, Lambdas::default().d())?;
+        Ok(Settings { lambdas, ..settings_of(buckets, Context::Raw, Candidates::All)? })
+    };
+    let mut changed = Vec::new();
+    for lambda_l in [0.0, 0.25, 0.5, 1.0, 2.0] {
+        changed.push(("λ_L", lambda_l, form(50, lambda_l)?));
+    }
+    for count in [5_u32, 10, 25, 50, 100, 200] {
+        changed.push(("N_b", f64::from(count), form(count as usize, 0.5)?));
+    }
+    let model = format!("{} {}", args.model, device.checksum());
+    let subjects: Vec<Subject> = changed
+        .iter()
+        .map(|(name, value, settings)| {
+            Subject::cape(&format!("{name} = {value}"), &model, device, *settings, None)
+        })
+        .collect();
+    let items = grid.data.items.iter().take(ABLATED).cloned().collect();
+    let data = Data { name: grid.data.name.clone(), items };
+    let grid = Grid {
+        data: &data,
+        subjects: &subjects,
+        epsilons: &[epsilon],
+        seeds: &[0],
+        tools: grid.tools,
+    };
+    let bar = output::bar(grid.len() as u64, "releases with one setting changed");
+    let ran = grid.run(&args.out.join("ablations.jsonl"), &|done| bar.set_position(done as u64));
+    bar.finish_and_clear();
+    let points = summarise(&ran?.0);
+    let of = |((name, value, _), point): (&(&str, f64, Settings), Point)| Ablation {
+        name: (*name).to_owned(),
+        value: *value,
+        point,
+    };
+    Ok(changed.iter().zip(points).map(of).collect())
+}
+
+/// What a reader should know.
+fn notes(refused: &[Refused], args: &EvalArgs) -> Vec<String> {
+    let mut notes = vec![
+        "Attacks count the words that are neither stopwords nor punctuation, for every mechanism; a word \
+         that a mechanism keeps as it is counts as found."
+            .to_owned(),
+        "Bayes knows the mechanism to the last bit and uses the device model as its prior. For the paper's \
+         form, whose draws see the true neighbours, the released ones stand in for them."
+            .to_owned(),
+    ];
+    if args.vectors.is_none() {
+        notes.push(
+            "The mechanisms on word vectors use the embeddings of the device model here, not GloVe: \
+             distances, and so what their ε does, differ from the paper's."
+                .to_owned(),
+        );
+    }
+    for refused in refused {
+        notes.push(format!(
+            "{} at ε = {} was refused: {}",
+            refused.mechanism, refused.epsilon, refused.why
+        ));
+    }
+    notes
+}
+
+fn settings_of(buckets: Buckets, context: Context, candidates: Candidates) -> Done<Settings> {
+    let (epsilon, lambdas) = (Epsilon::new(1.0)?, Lambdas::default());
+    Ok(Settings { epsilon, buckets, context, candidates, lambdas })
 }
 
 fn data(args: &EvalArgs) -> Done<Data> {
@@ -133,9 +274,7 @@ fn built_in() -> Data {
 fn subject(mechanism: EvalMechanismArg, args: &EvalArgs, device: &Device) -> Done<Subject> {
     use EvalMechanismArg as M;
     let cape = |name, buckets, context, candidates| {
-        let epsilon = Epsilon::new(1.0)?;
-        let lambdas = Lambdas::default();
-        let settings = Settings { epsilon, buckets, context, candidates, lambdas };
+        let settings = settings_of(buckets, context, candidates)?;
         let model = format!("{} {}", args.model, device.checksum());
         Ok(Subject::cape(name, &model, device, settings, Some(BAYES_MOST)))
     };

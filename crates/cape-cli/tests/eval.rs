@@ -1,0 +1,109 @@
+//! `cape eval` as people use it: a table, records that a stopped run goes on from, and a report.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use common::{Home, refusals};
+
+const PROMPTS: &str = "sentence\tlabel\nthe slow story of a good book\t1\na good river in london\t0\n\
+                       the doctor was slow to the story\t1\n";
+
+fn home() -> Home {
+    let home = Home::new();
+    home.write("sst2.tsv", PROMPTS);
+    home
+}
+
+const RUN: &[&str] =
+    &["eval", "sst2.tsv", "--epsilons", "2,8", "--model", "model", "--out", "out", "--bayes", "2"];
+
+#[test]
+fn a_run_makes_a_table_records_and_a_report() {
+    let home = home();
+    let ran = home.run(RUN);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    // draws are seeded, but the last digits of a logit are the machine's own
+    let heads = ran.out.lines().map(|line| match line.char_indices().nth(31) {
+        Some((end, _)) if line.starts_with(|c: char| c.is_ascii_lowercase()) => &line[..end],
+        _ => line,
+    });
+    let heads: Vec<&str> = heads.filter(|line| !line.starts_with("per cent")).collect();
+    insta::assert_snapshot!(heads.join("\n"));
+    let read = |name: &str| std::fs::read_to_string(home.path("out").join(name)).unwrap();
+    let records = read("records.jsonl");
+    assert_eq!(records.lines().count(), 3 * 7 * 2);
+    for line in records.lines() {
+        let record = common::parse(line);
+        for key in ["version", "data", "mechanism", "epsilon", "model", "settings", "seed"] {
+            assert!(!record[key].is_null(), "{key} in {line}");
+        }
+        assert!(record["attacks"]["knn-10"]["of"].as_u64().unwrap() > 0);
+    }
+    let html = read("report.html");
+    assert!(html.starts_with("<!") && html.contains("santext+") && !html.contains("src=\"http"));
+    assert!(read("report.md").contains("| mechanism |") || read("report.md").contains("mechanism"));
+    assert!(read("report.csv").lines().count() > 40);
+    common::parse(&read("report.json"));
+}
+
+#[test]
+fn a_stopped_run_goes_on() {
+    let home = home();
+    let whole = home.run(RUN);
+    let path = home.path("out/records.jsonl");
+    let records = std::fs::read_to_string(&path).unwrap();
+    let ends: Vec<usize> = records.match_indices('\n').map(|(at, _)| at + 1).collect();
+    // killed in the middle of the eleventh line
+    std::fs::write(&path, &records[..ends[9] + 40]).unwrap();
+    let again = home.run(RUN);
+    assert_eq!((again.code, &again.out), (0, &whole.out), "{}", again.err);
+    let without_times = |records: &str| {
+        let mut lines: Vec<serde_json::Value> = records.lines().map(common::parse).collect();
+        for line in &mut lines {
+            line["seconds"] = 0.into();
+        }
+        let mut lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+        lines.sort();
+        lines
+    };
+    let resumed = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(without_times(&resumed), without_times(&records));
+    // nothing is left to do
+    let length = resumed.len();
+    assert_eq!(home.run(RUN).out, whole.out);
+    assert_eq!(std::fs::read_to_string(&path).unwrap().len(), length);
+}
+
+#[test]
+fn what_cannot_be_evaluated_is_refused() {
+    let home = home();
+    home.write("empty.tsv", "sentence\tlabel\n");
+    home.write("columns.csv", "a,b\n1,2\n");
+    let mut all = refusals(
+        &home,
+        2,
+        &[
+            &["eval", "sst2.tsv", "--epsilons", "0"],
+            &["eval", "sst2.tsv", "--limit", "0"],
+            &["eval", "sst2.tsv", "--mechanisms", "cape,none"],
+            &["eval", "sst2.tsv", "--llm-url", "http://127.0.0.1:1/v1"],
+        ],
+    );
+    all += &refusals(
+        &home,
+        1,
+        &[
+            &["eval", "absent.tsv"],
+            &["eval", "empty.tsv"],
+            &["eval", "columns.csv"],
+            &["eval", "sst2.tsv", "--text-column", "body"],
+        ],
+    );
+    // records of another model are not mixed with
+    assert_eq!(home.run(RUN).code, 0);
+    home.write("other.tsv", PROMPTS);
+    let other = ["eval", "other.tsv", "--epsilons", "2", "--model", "model", "--out", "out"];
+    all += &refusals(&home, 1, &[&other]);
+    insta::assert_snapshot!(all);
+}
