@@ -14,6 +14,7 @@ use cape::sanitize::assemble;
 use cape::text::{Outcome, Piece, ReleasedToken, Tokens};
 use cape_models::Device;
 use cape_models::sentence::{SentenceEncoder, cosine};
+use rayon::prelude::*;
 
 use crate::Result;
 use crate::chat::{Client, Options};
@@ -85,8 +86,7 @@ pub fn measure(
         tokens.iter().zip(rngs.iter_mut()).map(|(tokens, rng)| (tokens, rng as _)).collect();
     let outcomes = at.mechanism().perturb_all(&mut drawn)?;
     let seconds = start.elapsed().as_secs_f64() / prompts.len() as f64;
-    let each = prompts.iter().zip(&tokens).zip(&outcomes);
-    let mut texts = Vec::with_capacity(prompts.len());
+    let each = prompts.par_iter().zip(&tokens).zip(&outcomes);
     let records = each.map(|((&(number, item), tokens), outcomes)| {
         let (text, released) = assemble(&item.text, tokens, outcomes, tokenizer.vocab());
         let counted = tokenizer.tokenize(&item.text, &KeepList::default())?;
@@ -103,7 +103,6 @@ pub fn measure(
             release.bayes()?;
         }
         let positions = &release.positions;
-        texts.push(text.clone());
         let mut record = Record {
             cell: cell.clone(),
             prompt: number,
@@ -127,9 +126,10 @@ pub fn measure(
         if let Some(chat) = &tools.chat {
             ask(chat, item, &text, &released, &mut record)?;
         }
-        Ok(record)
+        Ok((record, text))
     });
-    let mut records: Vec<Record> = records.collect::<Result<_>>()?;
+    let records: Vec<(Record, String)> = records.collect::<Result<_>>()?;
+    let (mut records, texts): (Vec<Record>, Vec<String>) = records.into_iter().unzip();
     if let Some(Meaning { encoder, originals }) = &tools.meaning {
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         for (record, vector) in records.iter_mut().zip(encoder.encode(&texts)?) {
