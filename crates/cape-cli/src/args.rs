@@ -535,6 +535,11 @@ pub(crate) struct EvalArgs {
     /// The name of that model
     #[arg(long, value_name = "NAME", requires = "llm_url")]
     pub(crate) llm_model: Option<String>,
+
+    /// Have it continue the first so many words of each prompt, for coherence and alignment (50 in the
+    /// paper); it then sees the prompts too, and must be on this machine if they are private
+    #[arg(long, value_name = "WORDS", requires = "llm_url", requires = "encoder")]
+    pub(crate) generation: Option<usize>,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]

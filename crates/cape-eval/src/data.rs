@@ -99,6 +99,18 @@ impl Data {
     }
 }
 
+impl Data {
+    /// Cuts every prompt down to its first words.
+    pub fn shorten(&mut self, words: usize) {
+        for item in &mut self.items {
+            let end =
+                item.text.split_inclusive(char::is_whitespace).take(words).map(str::len).sum();
+            item.text.truncate(end);
+            item.spans.retain(|span| span.end <= end);
+        }
+    }
+}
+
 /// A table with a line of names.
 fn table(text: &str, delimiter: u8, columns: &Columns) -> std::result::Result<Vec<Item>, String> {
     let mut reader = csv::ReaderBuilder::new()
@@ -229,9 +241,7 @@ mod tests {
     #[test]
     fn glue_tables_have_sentences_or_questions() {
         let none = Columns::default();
-        let sst2 =
-            read("sst2_dev.tsv", "sentence\tlabel\nit 's \"a\ncharming\t1\n", &none).unwrap();
-        assert_eq!(sst2.name, "sst2_dev");
+        assert_eq!(read("sst2_dev.tsv", "sentence\ngood\n", &none).unwrap().name, "sst2_dev");
         assert!(read("x.tsv", "sentence\tlabel\nshort\n", &none).is_err());
         let sst2 = read("x.tsv", "text\tlabel\nit 's \"a\t1\ngood \t0\n", &none).unwrap();
         assert_eq!(texts(&sst2), ["it 's \"a", "good "]);
@@ -274,6 +284,9 @@ mod tests {
         let text = format!(" \n = Title = \n \n {long}\n short one \n");
         let data = read("wiki.txt", &text, &Columns::default()).unwrap();
         assert_eq!(texts(&data), [long.trim()]);
+        let mut short = data;
+        short.shorten(3);
+        assert_eq!(texts(&short), ["word word word "]);
         let plain = read("plain.txt", "a\n\nb\n", &Columns::default()).unwrap();
         assert_eq!(texts(&plain), ["a", "b"]);
     }

@@ -4,6 +4,7 @@
 //! data → grid of mechanisms × ε × seeds × prompts → records → summary → report
 //! ```
 
+pub mod asked;
 pub mod chat;
 pub mod data;
 mod error;

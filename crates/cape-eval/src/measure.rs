@@ -17,11 +17,10 @@ use cape_models::sentence::{SentenceEncoder, cosine};
 use rayon::prelude::*;
 
 use crate::Result;
-use crate::chat::{Client, Options};
+use crate::asked::Chat;
 use crate::data::{Data, Item};
 use crate::record::{Cell, Hits, Record};
 use crate::subject::{At, Subject};
-use crate::tasks::{self, restore};
 
 /// What measures.
 pub struct Tools {
@@ -34,7 +33,7 @@ pub struct Tools {
     /// What compares meanings, with the vectors of the original prompts.
     pub meaning: Option<Meaning>,
     /// A chat model that does the data's task and attacks.
-    pub chat: Option<Client>,
+    pub chat: Option<Chat>,
 }
 
 /// A sentence encoder, and the vectors of all prompts.
@@ -50,11 +49,12 @@ impl Meaning {
         let originals = encoder.encode(&texts)?;
         Ok(Self { encoder, originals })
     }
-}
 
-/// How a chat model classifies, and how it restores a prompt: always in the same way.
-const CLASSIFY: Options = Options { temperature: 0.0, max_tokens: 8, seed: Some(0) };
-const RESTORE: Options = Options { temperature: 0.0, max_tokens: 256, seed: Some(0) };
+    /// The vectors of other texts.
+    pub(crate) fn vectors(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
+        Ok(self.encoder.encode(texts)?)
+    }
+}
 
 /// One position that counts.
 struct Position {
@@ -124,7 +124,7 @@ pub fn measure(
             released: (number < tools.examples).then(|| text.clone()),
         };
         if let Some(chat) = &tools.chat {
-            ask(chat, item, &text, &released, &mut record)?;
+            chat.ask(item, &text, &released, tools.meaning.as_ref(), &mut record)?;
         }
         Ok((record, text))
     });
@@ -137,25 +137,6 @@ pub fn measure(
         }
     }
     Ok(records)
-}
-
-/// Has a chat model do the data's task on a release, and try to restore the prompt.
-fn ask(
-    chat: &Client,
-    item: &Item,
-    text: &str,
-    released: &[ReleasedToken],
-    record: &mut Record,
-) -> Result<()> {
-    if let Some(case) = item.case(text) {
-        let correct = tasks::accuracy(chat, &case, &CLASSIFY)?;
-        tasks::note(record, &case, correct);
-    }
-    let guess = restore::guess(chat, text, &RESTORE)?;
-    let restored = restore::restored(&item.text, released, &guess);
-    record.attacks.insert("llm".into(), restored.words);
-    record.guessed.insert("llm".into(), restored.rouge_l);
-    Ok(())
 }
 
 /// A prompt and what became of it.

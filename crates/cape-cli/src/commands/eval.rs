@@ -8,6 +8,7 @@ use cape::mechanism::cape::{Buckets, Settings};
 use cape::privacy::Epsilon;
 use cape::utility::Lambdas;
 use cape::vocab::Candidates;
+use cape_eval::asked::Chat;
 use cape_eval::chat::Client;
 use cape_eval::data::{Columns, Data, Item};
 use cape_eval::grid::{Grid, Refused};
@@ -82,7 +83,8 @@ pub(crate) fn run(args: &EvalArgs) -> Done {
     let chat = match (&args.llm_url, &args.llm_model) {
         (Some(url), Some(model)) => {
             let key = std::env::var("OPENAI_API_KEY").ok();
-            Some(Client::new(url, model, key).map_err(cape_eval::Error::from)?)
+            let chat = Chat::new(Client::new(url, model, key).map_err(cape_eval::Error::from)?);
+            Some(if args.generation.is_some() { chat.continuing(&data) } else { chat })
         }
         _ => None,
     };
@@ -260,6 +262,9 @@ fn data(args: &EvalArgs) -> Done<Data> {
         return Err(Failure::usage("--limit is 0", "it takes 1 or more"));
     }
     data.items.truncate(limit);
+    if let Some(words) = args.generation {
+        data.shorten(words);
+    }
     Ok(data)
 }
 
@@ -317,6 +322,8 @@ fn table(points: &[Point], refused: &[Refused]) -> String {
         ("rouge_l", "ROUGE-L"),
         ("similarity", "cosine"),
         ("accuracy", "accuracy"),
+        ("coherence", "coherent"),
+        ("alignment", "aligned"),
         ("unchanged", "kept"),
         ("privacy knn-1", "KNN-1"),
         ("privacy knn-10", "KNN-10"),
