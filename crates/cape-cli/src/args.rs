@@ -491,6 +491,10 @@ pub(crate) struct EvalArgs {
     #[arg(long, value_name = "N")]
     pub(crate) bayes: Option<usize>,
 
+    /// Other exponents α of cape's law over ranks to try beside its default, ε / ln n
+    #[arg(long, value_name = "α,…", value_delimiter = ',', allow_negative_numbers = true)]
+    pub(crate) alphas: Vec<f64>,
+
     /// Also vary λ_L and N_b of the paper's form, on the first 100 prompts
     #[arg(long)]
     pub(crate) ablations: bool,

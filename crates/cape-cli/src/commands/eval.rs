@@ -69,10 +69,17 @@ pub(crate) fn run(args: &EvalArgs) -> Done {
     let device = settings::load(&args.model, Options::default())?;
     let bayes = args.bayes.unwrap_or(if args.quick { QUICK_BAYES } else { BAYES });
     let mechanisms = if args.mechanisms.is_empty() { &ALL[..] } else { &args.mechanisms };
-    let subjects: Vec<Subject> = mechanisms
+    let mut subjects: Vec<Subject> = mechanisms
         .iter()
         .map(|&mechanism| subject(mechanism, args, &device))
         .collect::<Done<_>>()?;
+    for &alpha in &args.alphas {
+        let ranked = Buckets::Ranked { alpha: Some(alpha) };
+        let form = settings_of(ranked, Context::Released, Candidates::Typed)?;
+        let model = format!("{} {}", args.model, device.checksum());
+        let name = format!("cape, α = {alpha}");
+        subjects.push(Subject::cape(&name, &model, &device, form, Some(BAYES_MOST)));
+    }
     std::fs::create_dir_all(&args.out)
         .map_err(|error| io(format!("cannot make the folder {}", args.out.display()), &error))?;
     let seeds: Vec<u64> = (0..args.seeds).collect();
