@@ -9,6 +9,12 @@ use serde::Deserialize;
 
 use crate::failure::{Done, Failure};
 
+mod baseline;
+mod eval;
+
+pub(crate) use baseline::{BaselineArgs, UnknownArg, WordsArg};
+pub(crate) use eval::{EvalArgs, EvalMechanismArg};
+
 /// Perturbs prompts under local differential privacy before they leave this machine.
 #[derive(Parser)]
 #[command(name = "cape", version, max_term_width = 100)]
@@ -223,61 +229,6 @@ pub(crate) struct MechanismArgs {
     pub(crate) baseline: BaselineArgs,
 }
 
-/// The settings of the mechanisms that Cape is compared with.
-#[derive(Args, Clone)]
-#[command(next_help_heading = "Settings of the mechanisms other than cape")]
-pub(crate) struct BaselineArgs {
-    /// Word vectors: GloVe, word2vec, fastText, or NumPy's .npy with the words in a .txt beside it
-    /// [default: the embeddings of the device model]
-    ///
-    /// They are read once into a compact file beside it, FILE.cape.
-    #[arg(long, env = "CAPE_VECTORS", hide_env = true, value_name = "FILE")]
-    pub(crate) vectors: Option<PathBuf>,
-
-    /// Public text, one passage a line, that says how frequent words are; for santext, which words
-    /// there are [default: the order of the vectors]
-    #[arg(long, env = "CAPE_CORPUS", hide_env = true, value_name = "FILE")]
-    pub(crate) corpus: Option<PathBuf>,
-
-    /// What becomes of words that have no vector [default: replace; custext: keep]
-    #[arg(long, env = "CAPE_UNKNOWN", hide_env = true, value_enum)]
-    pub(crate) unknown: Option<UnknownArg>,
-
-    /// Where text is cut into words [default: punctuation]
-    #[arg(long, env = "CAPE_WORDS", hide_env = true, value_enum)]
-    pub(crate) words: Option<WordsArg>,
-
-    /// Length K of custext's lists [default: 20]
-    #[arg(
-        long,
-        env = "CAPE_LIST_SIZE",
-        hide_env = true,
-        value_name = "K",
-        allow_negative_numbers = true
-    )]
-    pub(crate) list_size: Option<usize>,
-
-    /// Share w of the words that are sensitive to santext+: the rarest [default: 0.5]
-    #[arg(
-        long,
-        env = "CAPE_SENSITIVE_SHARE",
-        hide_env = true,
-        value_name = "W",
-        allow_negative_numbers = true
-    )]
-    pub(crate) sensitive_share: Option<f64>,
-
-    /// Probability p with which santext+ draws for a word that is not sensitive [default: 0.2]
-    #[arg(
-        long,
-        env = "CAPE_FREQUENT_DRAWN",
-        hide_env = true,
-        value_name = "P",
-        allow_negative_numbers = true
-    )]
-    pub(crate) frequent_drawn: Option<f64>,
-}
-
 #[derive(Clone, Copy, PartialEq, ValueEnum, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum MechanismArg {
@@ -297,26 +248,6 @@ pub(crate) enum MechanismArg {
     CustextPlus,
     /// A token within a random radius: nothing is proven
     Inferdpt,
-}
-
-#[derive(Clone, Copy, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum UnknownArg {
-    /// Any word takes its place
-    Replace,
-    /// It is sent as it is
-    Keep,
-    /// It is left out, as in InferDPT's code
-    Drop,
-}
-
-#[derive(Clone, Copy, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum WordsArg {
-    /// At white space and punctuation
-    Punctuation,
-    /// At white space only, as in CUSTEXT's code
-    Whitespace,
 }
 
 #[derive(Clone, Copy, ValueEnum, Deserialize)]
@@ -458,105 +389,6 @@ pub(crate) struct BenchArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// Everything comes from flags: the command line says what was measured.
-#[derive(Args)]
-pub(crate) struct EvalArgs {
-    /// Prompts: .tsv, .csv or .jsonl with named columns, or text with one a line; without it, public
-    /// sentences that are built in
-    pub(crate) file: Option<PathBuf>,
-
-    /// A few prompts and values of ε: about two minutes
-    #[arg(long)]
-    pub(crate) quick: bool,
-
-    /// Mechanisms, by name; cape-paper is the form that the paper has [default: all]
-    #[arg(short, long, value_name = "NAME,…", value_delimiter = ',', value_enum)]
-    pub(crate) mechanisms: Vec<EvalMechanismArg>,
-
-    /// Values of ε [default: 1,2,3,6,10,14,20]
-    #[arg(short, long, value_name = "ε,…", value_delimiter = ',', allow_negative_numbers = true)]
-    pub(crate) epsilons: Vec<f64>,
-
-    /// How often every prompt is released
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) seeds: u64,
-
-    /// The first so many prompts only
-    #[arg(long, value_name = "N")]
-    pub(crate) limit: Option<usize>,
-
-    /// Try the Bayes attack, which is slow, on the first so many prompts [default: 25]
-    #[arg(long, value_name = "N")]
-    pub(crate) bayes: Option<usize>,
-
-    /// Other exponents α of cape's law over ranks to try beside its default, ε / ln n
-    #[arg(long, value_name = "α,…", value_delimiter = ',', allow_negative_numbers = true)]
-    pub(crate) alphas: Vec<f64>,
-
-    /// Also vary λ_L and N_b of the paper's form, on the first 100 prompts
-    #[arg(long)]
-    pub(crate) ablations: bool,
-
-    /// Folder for the records and the report; a run that was stopped goes on from its records
-    #[arg(short, long, value_name = "DIR", default_value = "cape-eval")]
-    pub(crate) out: PathBuf,
-
-    /// The column of the text [default: text, sentence, prompt, question or content]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) text_column: Option<String>,
-
-    /// The column of a second text that belongs to the first [default: sentence, after a question]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) second_column: Option<String>,
-
-    /// The column of the label [default: label]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) label_column: Option<String>,
-
-    /// Device model, as for `cape perturb`; it attacks as well
-    #[arg(long, value_name = "NAME|DIR", default_value = cape_models::DEFAULT)]
-    pub(crate) model: String,
-
-    /// Word vectors of the mechanisms other than cape [default: the embeddings of the device model]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) vectors: Option<PathBuf>,
-
-    /// Public text that says how frequent words are [default: the order of the vectors]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) corpus: Option<PathBuf>,
-
-    /// Sentence encoder, all-MiniLM-L6-v2 or SimCSE for example, that compares meanings
-    #[arg(long, value_name = "NAME|DIR")]
-    pub(crate) encoder: Option<String>,
-
-    /// An OpenAI-compatible chat model that classifies and attacks: the address that ends in /v1. It
-    /// gets the releases; a key is taken from OPENAI_API_KEY
-    #[arg(long, value_name = "URL", requires = "llm_model")]
-    pub(crate) llm_url: Option<String>,
-
-    /// The name of that model
-    #[arg(long, value_name = "NAME", requires = "llm_url")]
-    pub(crate) llm_model: Option<String>,
-
-    /// Have it continue the first so many words of each prompt, for coherence and alignment (50 in the
-    /// paper); it then sees the prompts too, and must be on this machine if they are private
-    #[arg(long, value_name = "WORDS", requires = "llm_url", requires = "encoder")]
-    pub(crate) generation: Option<usize>,
-}
-
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-pub(crate) enum EvalMechanismArg {
-    Cape,
-    CapePaper,
-    Santext,
-    #[value(name = "santext+")]
-    SantextPlus,
-    Custext,
-    #[value(name = "custext+")]
-    CustextPlus,
-    Inferdpt,
 }
 
 #[derive(Args)]

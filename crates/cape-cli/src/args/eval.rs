@@ -1,0 +1,104 @@
+//! The command line of `cape eval`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// Everything comes from flags: the command line says what was measured.
+#[derive(Args)]
+pub(crate) struct EvalArgs {
+    /// Prompts: .tsv, .csv or .jsonl with named columns, or text with one a line; without it, public
+    /// sentences that are built in
+    pub(crate) file: Option<PathBuf>,
+
+    /// A few prompts and values of ε: about two minutes
+    #[arg(long)]
+    pub(crate) quick: bool,
+
+    /// Mechanisms, by name; cape-paper is the form that the paper has [default: all]
+    #[arg(short, long, value_name = "NAME,…", value_delimiter = ',', value_enum)]
+    pub(crate) mechanisms: Vec<EvalMechanismArg>,
+
+    /// Values of ε [default: 1,2,3,6,10,14,20]
+    #[arg(short, long, value_name = "ε,…", value_delimiter = ',', allow_negative_numbers = true)]
+    pub(crate) epsilons: Vec<f64>,
+
+    /// How often every prompt is released
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seeds: u64,
+
+    /// The first so many prompts only
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+
+    /// Try the Bayes attack, which is slow, on the first so many prompts [default: 25]
+    #[arg(long, value_name = "N")]
+    pub(crate) bayes: Option<usize>,
+
+    /// Other exponents α of cape's law over ranks to try beside its default, ε / ln n
+    #[arg(long, value_name = "α,…", value_delimiter = ',', allow_negative_numbers = true)]
+    pub(crate) alphas: Vec<f64>,
+
+    /// Also vary λ_L and N_b of the paper's form, on the first 100 prompts
+    #[arg(long)]
+    pub(crate) ablations: bool,
+
+    /// Folder for the records and the report; a run that was stopped goes on from its records
+    #[arg(short, long, value_name = "DIR", default_value = "cape-eval")]
+    pub(crate) out: PathBuf,
+
+    /// The column of the text [default: text, sentence, prompt, question or content]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) text_column: Option<String>,
+
+    /// The column of a second text that belongs to the first [default: sentence, after a question]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) second_column: Option<String>,
+
+    /// The column of the label [default: label]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) label_column: Option<String>,
+
+    /// Device model, as for `cape perturb`; it attacks as well
+    #[arg(long, value_name = "NAME|DIR", default_value = cape_models::DEFAULT)]
+    pub(crate) model: String,
+
+    /// Word vectors of the mechanisms other than cape [default: the embeddings of the device model]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) vectors: Option<PathBuf>,
+
+    /// Public text that says how frequent words are [default: the order of the vectors]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) corpus: Option<PathBuf>,
+
+    /// Sentence encoder, all-MiniLM-L6-v2 or SimCSE for example, that compares meanings
+    #[arg(long, value_name = "NAME|DIR")]
+    pub(crate) encoder: Option<String>,
+
+    /// An OpenAI-compatible chat model that classifies and attacks: the address that ends in /v1. It
+    /// gets the releases; a key is taken from OPENAI_API_KEY
+    #[arg(long, value_name = "URL", requires = "llm_model")]
+    pub(crate) llm_url: Option<String>,
+
+    /// The name of that model
+    #[arg(long, value_name = "NAME", requires = "llm_url")]
+    pub(crate) llm_model: Option<String>,
+
+    /// Have it continue the first so many words of each prompt, for coherence and alignment (50 in the
+    /// paper); it then sees the prompts too, and must be on this machine if they are private
+    #[arg(long, value_name = "WORDS", requires = "llm_url", requires = "encoder")]
+    pub(crate) generation: Option<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub(crate) enum EvalMechanismArg {
+    Cape,
+    CapePaper,
+    Santext,
+    #[value(name = "santext+")]
+    SantextPlus,
+    Custext,
+    #[value(name = "custext+")]
+    CustextPlus,
+    Inferdpt,
+}
