@@ -20,7 +20,7 @@ pub struct Point {
     /// How many releases it rests on.
     pub releases: usize,
     /// What was measured, by name, as shares from 0 to 1: `rouge_l`, `similarity`, `unchanged`,
-    /// `accuracy`, `coherence`, `alignment`; `privacy <attack>` is 1 − the attack's success, and
+    /// `accuracy` (of the answers that could be read), `unread answers`, `coherence`, `alignment`; `privacy <attack>` is 1 − the attack's success, and
     /// `guessed <attack>` the ROUGE-L of what it guessed; `privacy <attack> on <label>` for spans.
     pub measures: BTreeMap<String, Estimate>,
     /// Seconds for a release, on average.
@@ -121,6 +121,10 @@ fn point(first: &Record, group: &[&Record]) -> Point {
         let found = Estimate::share(hits.found.into(), hits.of.into());
         put(name, found.map(Estimate::complement));
     }
+    let unread: u64 =
+        group.iter().flat_map(|record| record.unread.values()).map(|&n| u64::from(n)).sum();
+    let read = group.iter().filter(|record| record.scores.contains_key("accuracy")).count() as u64;
+    put("unread answers".into(), Estimate::share(unread, unread + read));
     let names = |of: fn(&Record) -> &BTreeMap<String, f64>| {
         let mut names: Vec<&String> = group.iter().flat_map(|record| of(record).keys()).collect();
         names.sort();
@@ -189,7 +193,7 @@ mod tests {
                 BTreeMap::from([("knn-10".into(), Hits { found: 1, of: 2 })]),
             )]),
             scores: BTreeMap::from([("accuracy".into(), 1.0)]),
-            unread: BTreeMap::new(),
+            unread: BTreeMap::from_iter((rouge_l == 0.7).then(|| ("sst2".into(), 1))),
             seconds: 0.5,
             released: None,
         };
@@ -206,6 +210,7 @@ mod tests {
         assert!((first["rouge_l"].mean - 0.6).abs() < 1e-12);
         assert!((first["unchanged"].mean - 0.25).abs() < 1e-12);
         assert_eq!(first["accuracy"].mean, 1.0);
+        assert_eq!((first["unread answers"].mean, first["unread answers"].n), (1.0 / 3.0, 3));
         assert!(points[1].measures["privacy knn-10"].mean == 0.0);
     }
 }

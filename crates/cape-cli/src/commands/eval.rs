@@ -329,6 +329,7 @@ fn table(points: &[Point], refused: &[Refused]) -> String {
         ("rouge_l", "ROUGE-L"),
         ("similarity", "cosine"),
         ("accuracy", "accuracy"),
+        ("unread answers", "unread"),
         ("coherence", "coherent"),
         ("alignment", "aligned"),
         ("unchanged", "kept"),

@@ -20,7 +20,7 @@ pub(super) enum Good {
 pub(super) fn good(name: &str) -> Good {
     if name.starts_with("privacy ") {
         Good::Private
-    } else if name.starts_with("guessed ") || name == "unchanged" {
+    } else if name.starts_with("guessed ") || matches!(name, "unchanged" | "unread answers") {
         Good::Revealing
     } else {
         Good::Useful
