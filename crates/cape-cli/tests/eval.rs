@@ -48,6 +48,15 @@ fn a_run_makes_a_table_records_and_a_report() {
 }
 
 #[test]
+fn prompts_as_they_are_lose_nothing_and_are_found() {
+    let home = home();
+    let args = ["eval", "sst2.tsv", "-m", "none", "-e", "1", "--model", "model", "--out", "out"];
+    let ran = home.run(&args);
+    let row = ran.out.lines().nth(1).unwrap().split_whitespace().collect::<Vec<_>>();
+    assert_eq!(row, ["non-private", "1", "-", "100.0", "100.0", "0.0", "0.0", "0.0"]);
+}
+
+#[test]
 fn a_stopped_run_goes_on() {
     let home = home();
     let whole = home.run(RUN);
@@ -86,7 +95,7 @@ fn what_cannot_be_evaluated_is_refused() {
         &[
             &["eval", "sst2.tsv", "--epsilons", "0"],
             &["eval", "sst2.tsv", "--limit", "0"],
-            &["eval", "sst2.tsv", "--mechanisms", "cape,none"],
+            &["eval", "sst2.tsv", "--mechanisms", "cape,nothing"],
             &["eval", "sst2.tsv", "--llm-url", "http://127.0.0.1:1/v1"],
         ],
     );

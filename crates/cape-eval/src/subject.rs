@@ -8,7 +8,9 @@ use cape::attack::knn::{Knn, Space};
 use cape::keep::KeepList;
 use cape::mechanism::cape::{Buckets, Cape, Settings};
 use cape::mechanism::{Baseline, Mechanism};
-use cape::privacy::{Epsilon, Evidence, Notion};
+use cape::privacy::{Epsilon, Evidence, Guarantee, Notion, Reach};
+use cape::rng::CryptoRng;
+use cape::text::{Kinds, Outcome, Token, Tokens, Why};
 use cape::tokenizer::Tokenizer;
 use cape_models::Device;
 use cape_models::baselines::Prepared;
@@ -34,6 +36,7 @@ pub struct Subject {
 enum Form {
     Cape(Device, Settings),
     Words(Box<Prepared>),
+    Nothing(Device),
 }
 
 /// A mechanism at one ε.
@@ -42,6 +45,29 @@ pub enum At {
     Cape(Box<Cape>),
     /// What it is compared with.
     Baseline(Box<Baseline>),
+    /// The prompt as it is.
+    Nothing(Nothing),
+}
+
+/// No mechanism: the prompt is sent as it is, to see what it is worth then.
+pub struct Nothing(Epsilon);
+
+impl Mechanism for Nothing {
+    fn guarantee(&self) -> Guarantee {
+        Guarantee {
+            nominal: self.0,
+            bound: f64::INFINITY,
+            most_kept: Kinds { start: 1.0, continuation: 1.0 },
+            notion: Notion::None,
+            evidence: Evidence::None,
+            reach: Reach::OwnDraw,
+        }
+    }
+
+    fn perturb(&self, tokens: &Tokens, _: &mut dyn CryptoRng) -> cape::Result<Vec<Outcome>> {
+        let kept = |token: &Token| Outcome::Kept(token.kept.unwrap_or(Why::Listed));
+        Ok(tokens.as_slice().iter().map(kept).collect())
+    }
 }
 
 /// The largest k of the nearest-neighbour attack.
@@ -93,11 +119,24 @@ impl Subject {
         }
     }
 
+    /// The prompts as they are.
+    #[must_use]
+    pub fn nothing(model: &str, device: &Device) -> Self {
+        Self {
+            name: "non-private".to_owned(),
+            model: model.to_owned(),
+            settings: BTreeMap::new(),
+            knn: Knn::new(Space::Model(Arc::clone(&device.model)), NEAREST),
+            bayes: None,
+            form: Form::Nothing(device.clone()),
+        }
+    }
+
     /// Its tokenizer.
     #[must_use]
     pub fn tokenizer(&self) -> &Tokenizer {
         match &self.form {
-            Form::Cape(device, _) => &device.tokenizer,
+            Form::Cape(device, _) | Form::Nothing(device) => &device.tokenizer,
             Form::Words(prepared) => &prepared.tokenizer,
         }
     }
@@ -106,7 +145,7 @@ impl Subject {
     #[must_use]
     pub fn keep(&self) -> KeepList {
         match &self.form {
-            Form::Cape(..) => KeepList::default(),
+            Form::Cape(..) | Form::Nothing(_) => KeepList::default(),
             Form::Words(prepared) => prepared.keep.clone(),
         }
     }
@@ -115,7 +154,7 @@ impl Subject {
     #[must_use]
     pub fn device(&self) -> Option<&Device> {
         match &self.form {
-            Form::Cape(device, _) => Some(device),
+            Form::Cape(device, _) | Form::Nothing(device) => Some(device),
             Form::Words(_) => None,
         }
     }
@@ -129,6 +168,7 @@ impl Subject {
                 At::Cape(Box::new(Cape::new(Arc::clone(&device.model), settings)?))
             }
             Form::Words(prepared) => At::Baseline(Box::new(prepared.mechanism(epsilon)?)),
+            Form::Nothing(_) => At::Nothing(Nothing(epsilon)),
         })
     }
 }
@@ -140,6 +180,7 @@ impl At {
         match self {
             Self::Cape(cape) => &**cape,
             Self::Baseline(baseline) => &**baseline,
+            Self::Nothing(nothing) => nothing,
         }
     }
 

@@ -15,7 +15,8 @@ pub(crate) struct EvalArgs {
     #[arg(long)]
     pub(crate) quick: bool,
 
-    /// Mechanisms, by name; cape-paper is the form that the paper has [default: all]
+    /// Mechanisms, by name; cape-paper is the form that the paper has, none sends prompts as they are
+    /// [default: all but none]
     #[arg(short, long, value_name = "NAME,…", value_delimiter = ',', value_enum)]
     pub(crate) mechanisms: Vec<EvalMechanismArg>,
 
@@ -101,4 +102,5 @@ pub(crate) enum EvalMechanismArg {
     #[value(name = "custext+")]
     CustextPlus,
     Inferdpt,
+    None,
 }

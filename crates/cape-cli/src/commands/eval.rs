@@ -299,6 +299,10 @@ fn subject(mechanism: EvalMechanismArg, args: &EvalArgs, device: &Device) -> Don
             let buckets = Buckets::EqualWidth { count: 50 };
             return cape("cape, paper", buckets, Context::Raw, Candidates::All);
         }
+        M::None => {
+            let model = format!("{} {}", args.model, device.checksum());
+            return Ok(Subject::nothing(&model, device));
+        }
         M::Santext => Kind::Santext,
         M::SantextPlus => Kind::SantextPlus,
         M::Custext => Kind::Custext,
