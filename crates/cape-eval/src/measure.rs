@@ -6,12 +6,15 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use cape::attack::mask::{Unit, guesses};
+use cape::attack::mask::{Unit, best, scores};
 use cape::keep::KeepList;
+use cape::mechanism::Baseline;
+use cape::mechanism::custext::Custext;
 use cape::metric::rouge_l;
 use cape::rng::{CryptoRng, Generator, seeded};
 use cape::sanitize::assemble;
-use cape::text::{Outcome, Piece, ReleasedToken, Tokens};
+use cape::text::{Outcome, Piece, ReleasedToken, TokenId, Tokens};
+use cape::vocab::Candidates;
 use cape_models::Device;
 use cape_models::sentence::{SentenceEncoder, cosine};
 use rayon::prelude::*;
@@ -207,10 +210,22 @@ impl Release<'_> {
             };
             units.push(Unit { ids, asked: asked.then_some(piece) });
         }
-        let mut guessed = guesses(&*attacker.model, &units)?.into_iter();
+        let rows = scores(&*attacker.model, &units)?;
         let mut words: Vec<Option<String>> = vec![None; self.released.len()];
-        for at in (0..asked.len()).filter(|&at| asked[at]) {
-            let Some(guess) = guessed.next() else { break };
+        let places = (0..asked.len()).filter(|&at| asked[at]);
+        for ((at, unit), row) in places.map(|at| (at, &units[at])).zip(&rows) {
+            let guess = best(&*attacker.model, unit.asked.unwrap_or(Piece::Start), row);
+            if let (At::Baseline(baseline), Outcome::Drawn { id, .. }) =
+                (self.at, self.released[at].outcome)
+                && let Baseline::Custext(custext) = &**baseline
+            {
+                let found =
+                    self.on_list(custext, id, attacker, row) == Some(self.tokens.as_slice()[at].id);
+                if let Some(position) = self.positions.iter_mut().find(|position| position.at == at)
+                {
+                    position.found.insert("bayes", found);
+                }
+            }
             let target = if same_pieces {
                 Some(self.tokens.as_slice()[at].id)
             } else {
@@ -221,10 +236,43 @@ impl Release<'_> {
             }
             words[at] = Some(vocab.surface(guess).to_owned());
         }
+        let has_bayes = matches!(self.at, At::Baseline(b) if matches!(**b, Baseline::Custext(_)));
         for position in &mut self.positions {
             position.found.entry("mti").or_insert(true);
+            if has_bayes {
+                // what is on no list was kept, or a number was moved
+                let same = matches!(self.released[position.at].outcome, Outcome::Kept(_));
+                position.found.entry("bayes").or_insert(same);
+            }
         }
         Ok(Some(self.with(&words)))
+    }
+
+    /// The word of the largest posterior among those that CUSTEXT could have made `y` of, which are
+    /// the words of its list: exact. The prior is the attacker's, by its logits at that place; words
+    /// that it has no entry for are as improbable as the last of those that it has.
+    fn on_list(
+        &self,
+        custext: &Custext,
+        y: TokenId,
+        attacker: &Device,
+        row: &[f32],
+    ) -> Option<TokenId> {
+        let (vocab, words) = (attacker.model.vocab(), self.subject.tokenizer().vocab());
+        let entries = vocab.candidates(Piece::Start, Candidates::Typed);
+        let least = row.iter().copied().fold(f32::INFINITY, f32::min);
+        let prior = |t: TokenId| {
+            let entry = vocab.piece_id(&words.surface(t).to_lowercase(), Piece::Start)?;
+            entries.binary_search(&entry).ok().map(|at| row[at])
+        };
+        let posterior = |t: TokenId| {
+            let odds = custext.odds(t)?;
+            let made = odds.candidates.iter().find(|odd| odd.id == y)?.probability;
+            Some(f64::from(prior(t).unwrap_or(least)) + made.ln())
+        };
+        let could = custext.odds(y)?.candidates;
+        let all = could.iter().filter_map(|odd| Some((odd.id, posterior(odd.id)?)));
+        all.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(t, _)| t)
     }
 
     /// The text with other words in some places.

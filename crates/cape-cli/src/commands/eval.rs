@@ -229,8 +229,8 @@ fn notes(refused: &[Refused], args: &EvalArgs) -> Vec<String> {
         "Attacks count the words that are neither stopwords nor punctuation, for every mechanism; a word \
          that a mechanism keeps as it is counts as found."
             .to_owned(),
-        "Bayes knows the mechanism to the last bit and uses the device model as its prior. For the paper's \
-         form, whose draws see the true neighbours, the released ones stand in for them."
+        "Bayes knows the mechanism to the last bit and uses the device model as its prior; it is tried on \
+         cape and custext. For the paper's form, whose draws see the true neighbours, the released ones stand in for them."
             .to_owned(),
     ];
     if args.vectors.is_none() {

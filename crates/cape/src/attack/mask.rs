@@ -52,9 +52,16 @@ pub fn scores(model: &dyn LanguageModel, units: &[Unit]) -> Result<Vec<Vec<f32>>
 /// The best candidate of each unit that is asked for.
 pub fn guesses(model: &dyn LanguageModel, units: &[Unit]) -> Result<Vec<TokenId>> {
     let kinds = units.iter().filter_map(|unit| unit.asked);
-    let best = |(row, piece): (Vec<f32>, Piece)| {
-        let best = (0..row.len()).max_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap_or(0);
-        model.vocab().candidates(piece, Candidates::Typed)[best]
-    };
-    Ok(scores(model, units)?.into_iter().zip(kinds).map(best).collect())
+    Ok(scores(model, units)?
+        .iter()
+        .zip(kinds)
+        .map(|(row, piece)| best(model, piece, row))
+        .collect())
+}
+
+/// The candidate of the largest logit.
+#[must_use]
+pub fn best(model: &dyn LanguageModel, piece: Piece, row: &[f32]) -> TokenId {
+    let best = (0..row.len()).max_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap_or(0);
+    model.vocab().candidates(piece, Candidates::Typed)[best]
 }
