@@ -1,12 +1,13 @@
 //! What is written down of one release: a line of JSON, enough to make every table anew.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// One prompt released once.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// Which cell of the grid it belongs to.
     #[serde(flatten)]
@@ -46,6 +47,14 @@ pub struct Record {
     /// The release itself, where it is wanted as an example.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub released: Option<String>,
+}
+
+impl fmt::Debug for Record {
+    /// Which it is; not what was released.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Cell { mechanism, epsilon, .. } = &self.cell;
+        write!(f, "Record({mechanism}, {epsilon}, prompt {}, seed {})", self.prompt, self.seed)
+    }
 }
 
 /// A cell of the grid: everything but prompt and seed.

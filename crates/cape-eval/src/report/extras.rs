@@ -1,5 +1,7 @@
 //! What can be shown beside the points?
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::summary::Point;
@@ -71,7 +73,7 @@ pub struct Ablation {
 }
 
 /// A prompt and what became of it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Example {
     /// The prompt.
     pub original: String,
@@ -80,7 +82,7 @@ pub struct Example {
 }
 
 /// One release of an example.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExampleRow {
     /// The mechanism's name.
     pub mechanism: String,
@@ -88,6 +90,20 @@ pub struct ExampleRow {
     pub epsilon: f64,
     /// What came out.
     pub released: String,
+}
+
+impl fmt::Debug for Example {
+    /// Without the text.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Example({} releases)", self.rows.len())
+    }
+}
+
+impl fmt::Debug for ExampleRow {
+    /// Without the text.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ExampleRow({}, {})", self.mechanism, self.epsilon)
+    }
 }
 
 /// What a mechanism costs.
