@@ -215,37 +215,48 @@ impl Release<'_> {
         let places = (0..asked.len()).filter(|&at| asked[at]);
         for ((at, unit), row) in places.map(|at| (at, &units[at])).zip(&rows) {
             let guess = best(&*attacker.model, unit.asked.unwrap_or(Piece::Start), row);
-            if let (At::Baseline(baseline), Outcome::Drawn { id, .. }) =
-                (self.at, self.released[at].outcome)
-                && let Baseline::Custext(custext) = &**baseline
-            {
-                let found =
-                    self.on_list(custext, id, attacker, row) == Some(self.tokens.as_slice()[at].id);
-                if let Some(position) = self.positions.iter_mut().find(|position| position.at == at)
-                {
-                    position.found.insert("bayes", found);
-                }
-            }
             let target = if same_pieces {
                 Some(self.tokens.as_slice()[at].id)
             } else {
                 vocab.piece_id(&self.original(at).to_lowercase(), Piece::Start)
             };
-            if let Some(position) = self.positions.iter_mut().find(|position| position.at == at) {
-                position.found.insert("mti", target == Some(guess));
+            self.found(at, "mti", target == Some(guess));
+            if let (Some(custext), Outcome::Drawn { id, .. }) =
+                (self.lists(), self.released[at].outcome)
+            {
+                let guess = self.on_list(custext, id, attacker, row);
+                self.found(at, "bayes", guess == Some(self.tokens.as_slice()[at].id));
             }
             words[at] = Some(vocab.surface(guess).to_owned());
         }
-        let has_bayes = matches!(self.at, At::Baseline(b) if matches!(**b, Baseline::Custext(_)));
+        let has_lists = self.lists().is_some();
         for position in &mut self.positions {
-            position.found.entry("mti").or_insert(true);
-            if has_bayes {
-                // what is on no list was kept, or a number was moved
-                let same = matches!(self.released[position.at].outcome, Outcome::Kept(_));
-                position.found.entry("bayes").or_insert(same);
+            let kept = !asked[position.at];
+            position.found.entry("mti").or_insert(kept);
+            if has_lists {
+                // a number that was moved is not found
+                position.found.entry("bayes").or_insert(kept);
             }
         }
         Ok(Some(self.with(&words)))
+    }
+
+    /// Whether an attack was right about a token.
+    fn found(&mut self, at: usize, attack: &'static str, found: bool) {
+        if let Some(position) = self.positions.iter_mut().find(|position| position.at == at) {
+            position.found.insert(attack, found);
+        }
+    }
+
+    /// CUSTEXT, if it is the mechanism.
+    fn lists(&self) -> Option<&Custext> {
+        match self.at {
+            At::Baseline(baseline) => match &**baseline {
+                Baseline::Custext(custext) => Some(custext),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// The word of the largest posterior among those that CUSTEXT could have made `y` of, which are
@@ -298,10 +309,7 @@ impl Release<'_> {
             .collect();
         let guesses = bayes.guesses(cape, self.tokens, &drawn)?;
         for (at, guess) in self.tokens.sensitive().zip(guesses) {
-            let t = self.tokens.as_slice()[at].id;
-            if let Some(position) = self.positions.iter_mut().find(|position| position.at == at) {
-                position.found.insert("bayes", guess.id == t);
-            }
+            self.found(at, "bayes", guess.id == self.tokens.as_slice()[at].id);
         }
         Ok(())
     }
