@@ -97,6 +97,19 @@ fn what_cannot_be_evaluated_is_refused() {
             &["eval", "sst2.tsv", "--limit", "0"],
             &["eval", "sst2.tsv", "--mechanisms", "cape,nothing"],
             &["eval", "sst2.tsv", "--llm-url", "http://127.0.0.1:1/v1"],
+            // raw prompts do not go elsewhere
+            &[
+                "eval",
+                "sst2.tsv",
+                "--generation",
+                "9",
+                "--llm-url",
+                "http://127.0.0.1@example.com/v1",
+                "--llm-model",
+                "m",
+                "--encoder",
+                "encoder",
+            ],
         ],
     );
     all += &refusals(

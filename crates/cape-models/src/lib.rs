@@ -89,17 +89,23 @@ pub struct Device {
 }
 
 impl Device {
-    /// A name that changes with the model: a part of the SHA-256 of its embeddings.
+    /// The SHA-256 of its embeddings: what is computed with the model can be told by it.
     #[must_use]
-    pub fn checksum(&self) -> String {
+    pub fn checksum(&self) -> [u8; 32] {
         let mut sum = ring::digest::Context::new(&ring::digest::SHA256);
         for number in self.model.embeddings().data() {
             sum.update(&number.to_le_bytes());
         }
-        sum.finish().as_ref()[..8]
-            .iter()
-            .fold(String::new(), |name, byte| name + &format!("{byte:02x}"))
+        let mut bytes = [0; 32];
+        bytes.copy_from_slice(sum.finish().as_ref());
+        bytes
     }
+}
+
+/// As much of a checksum as tells one from another, in hexadecimal.
+#[must_use]
+pub fn short(checksum: &[u8; 32]) -> String {
+    checksum[..8].iter().fold(String::new(), |name, byte| name + &format!("{byte:02x}"))
 }
 
 /// Loads a model by name or from a folder (see [`Files::find`]).

@@ -86,9 +86,13 @@ pub(crate) struct EvalArgs {
     pub(crate) llm_model: Option<String>,
 
     /// Have it continue the first so many words of each prompt, for coherence and alignment (50 in the
-    /// paper); it then sees the prompts too, and must be on this machine if they are private
+    /// paper); it then sees the prompts themselves, and must be on this machine
     #[arg(long, value_name = "WORDS", requires = "llm_url", requires = "encoder")]
     pub(crate) generation: Option<usize>,
+
+    /// The prompts are public: a chat model elsewhere may see them
+    #[arg(long, requires = "generation")]
+    pub(crate) public: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]

@@ -1,6 +1,7 @@
 //! `cape eval`
 
 use std::fmt::Write as _;
+use std::net::IpAddr;
 use std::path::Path;
 
 use cape::context::Context;
@@ -57,6 +58,12 @@ const ALL: [EvalMechanismArg; 7] = [
 ];
 
 pub(crate) fn run(args: &EvalArgs) -> Done {
+    if args.generation.is_some() && !args.public && !args.llm_url.as_deref().is_some_and(is_here) {
+        return Err(Failure::usage(
+            "--generation shows the prompts themselves to the chat model, which is elsewhere",
+            "take one on this machine; or say --public if the prompts are",
+        ));
+    }
     let data = data(args)?;
     let epsilons = match args.epsilons.as_slice() {
         [] if args.quick => QUICK_EPSILONS.to_vec(),
@@ -76,9 +83,14 @@ pub(crate) fn run(args: &EvalArgs) -> Done {
     for &alpha in &args.alphas {
         let ranked = Buckets::Ranked { alpha: Some(alpha) };
         let form = settings_of(ranked, Context::Released, Candidates::Typed)?;
-        let model = format!("{} {}", args.model, device.checksum());
         let name = format!("cape, α = {alpha}");
-        subjects.push(Subject::cape(&name, &model, &device, form, Some(BAYES_MOST)));
+        subjects.push(Subject::cape(
+            &name,
+            &model_name(args, &device),
+            &device,
+            form,
+            Some(BAYES_MOST),
+        ));
     }
     std::fs::create_dir_all(&args.out)
         .map_err(|error| io(format!("cannot make the folder {}", args.out.display()), &error))?;
@@ -195,7 +207,7 @@ fn ablations(
     for count in [5_u32, 10, 25, 50, 100, 200] {
         changed.push(("N_b", f64::from(count), form(count as usize, 0.5)?));
     }
-    let model = format!("{} {}", args.model, device.checksum());
+    let model = model_name(args, device);
     let subjects: Vec<Subject> = changed
         .iter()
         .map(|(name, value, settings)| {
@@ -275,6 +287,19 @@ fn data(args: &EvalArgs) -> Done<Data> {
     Ok(data)
 }
 
+/// Whether an address is one of this machine.
+fn is_here(url: &str) -> bool {
+    let authority = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();
+    // what looks like an address before an @ is a user's name
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    let host = match host.strip_prefix('[') {
+        Some(six) => six.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
 /// The sentences that are built in.
 fn built_in() -> Data {
     let sentences = TEXT.split_inclusive(['.', '?', '!']).map(str::trim);
@@ -287,7 +312,7 @@ fn subject(mechanism: EvalMechanismArg, args: &EvalArgs, device: &Device) -> Don
     use EvalMechanismArg as M;
     let cape = |name, buckets, context, candidates| {
         let settings = settings_of(buckets, context, candidates)?;
-        let model = format!("{} {}", args.model, device.checksum());
+        let model = model_name(args, device);
         Ok(Subject::cape(name, &model, device, settings, Some(BAYES_MOST)))
     };
     let kind = match mechanism {
@@ -300,7 +325,7 @@ fn subject(mechanism: EvalMechanismArg, args: &EvalArgs, device: &Device) -> Don
             return cape("cape, paper", buckets, Context::Raw, Candidates::All);
         }
         M::None => {
-            let model = format!("{} {}", args.model, device.checksum());
+            let model = model_name(args, device);
             return Ok(Subject::nothing(&model, device));
         }
         M::Santext => Kind::Santext,
@@ -316,15 +341,20 @@ fn subject(mechanism: EvalMechanismArg, args: &EvalArgs, device: &Device) -> Don
         let vectors = Box::new(settings::load_vectors(path)?);
         (vectors_name(path, vectors.checksum), Source::Vectors(vectors, path))
     } else {
-        (format!("{} {}", args.model, device.checksum()), Source::Device(device))
+        (model_name(args, device), Source::Device(device))
     };
     Ok(Subject::baseline(&model, Prepared::new(&settings, source, nothing)?))
 }
 
+/// A name of the device model that changes with it.
+fn model_name(args: &EvalArgs, device: &Device) -> String {
+    format!("{} {}", args.model, cape_models::short(&device.checksum()))
+}
+
+/// The same of word vectors.
 fn vectors_name(path: &Path, checksum: [u8; 32]) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let sum = checksum[..8].iter().fold(String::new(), |sum, byte| sum + &format!("{byte:02x}"));
-    format!("{name} {sum}")
+    format!("{name} {}", cape_models::short(&checksum))
 }
 
 /// The points as a person reads them.
