@@ -8,13 +8,10 @@ use std::time::Instant;
 
 use cape::attack::mask::{Unit, best, scores};
 use cape::keep::KeepList;
-use cape::mechanism::Baseline;
-use cape::mechanism::custext::Custext;
 use cape::metric::rouge_l;
 use cape::rng::{CryptoRng, Generator, seeded};
 use cape::sanitize::assemble;
-use cape::text::{Outcome, Piece, ReleasedToken, TokenId, Tokens};
-use cape::vocab::Candidates;
+use cape::text::{Outcome, Piece, ReleasedToken, Tokens};
 use cape_models::Device;
 use cape_models::sentence::{SentenceEncoder, cosine};
 use rayon::prelude::*;
@@ -98,11 +95,12 @@ pub fn measure(
         release.positions =
             counted.sensitive().map(|at| Position { at, found: BTreeMap::new() }).collect();
         release.knn();
+        let bayes = number < tools.bayes_prompts;
         let guessed = match &tools.attacker {
-            Some(attacker) => release.mask(attacker)?,
+            Some(attacker) => release.mask(attacker, bayes)?,
             None => None,
         };
-        if number < tools.bayes_prompts {
+        if bayes {
             release.bayes()?;
         }
         let positions = &release.positions;
@@ -180,8 +178,9 @@ impl Release<'_> {
     }
 
     /// Masks each position in turn; the text that the attacker reads then. Where a position was kept,
-    /// it is found without. None for pieces that the attacker does not have.
-    fn mask(&mut self, attacker: &Device) -> Result<Option<String>> {
+    /// it is found without. None for pieces that the attacker does not have. What it expects there is
+    /// the prior of the Bayes attack on words, if that is wanted.
+    fn mask(&mut self, attacker: &Device, bayes: bool) -> Result<Option<String>> {
         let vocab = attacker.model.vocab();
         let same_pieces = match self.subject.device() {
             Some(device) if std::sync::Arc::ptr_eq(&device.model, &attacker.model) => true,
@@ -221,19 +220,20 @@ impl Release<'_> {
                 vocab.piece_id(&self.original(at).to_lowercase(), Piece::Start)
             };
             self.found(at, "mti", target == Some(guess));
-            if let (Some(custext), Outcome::Drawn { id, .. }) =
-                (self.lists(), self.released[at].outcome)
+            if let (true, At::Baseline(baseline, attack), Outcome::Drawn { id, .. }) =
+                (bayes, self.at, self.released[at].outcome)
             {
-                let guess = self.on_list(custext, id, attacker, row);
-                self.found(at, "bayes", guess == Some(self.tokens.as_slice()[at].id));
+                let guess = attack.guess(baseline, id, &self.subject.prior(attacker, row));
+                let t = self.tokens.as_slice()[at].id;
+                self.found(at, "bayes", guess.is_some_and(|guess| guess.id == t));
             }
             words[at] = Some(vocab.surface(guess).to_owned());
         }
-        let has_lists = self.lists().is_some();
+        let bayes = bayes && matches!(self.at, At::Baseline(..));
         for position in &mut self.positions {
             let kept = !asked[position.at];
             position.found.entry("mti").or_insert(kept);
-            if has_lists {
+            if bayes {
                 // a number that was moved is not found
                 position.found.entry("bayes").or_insert(kept);
             }
@@ -246,44 +246,6 @@ impl Release<'_> {
         if let Some(position) = self.positions.iter_mut().find(|position| position.at == at) {
             position.found.insert(attack, found);
         }
-    }
-
-    /// CUSTEXT, if it is the mechanism.
-    fn lists(&self) -> Option<&Custext> {
-        match self.at {
-            At::Baseline(baseline) => match &**baseline {
-                Baseline::Custext(custext) => Some(custext),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-
-    /// The word of the largest posterior among those that CUSTEXT could have made `y` of, which are
-    /// the words of its list: exact. The prior is the attacker's, by its logits at that place; words
-    /// that it has no entry for are as improbable as the last of those that it has.
-    fn on_list(
-        &self,
-        custext: &Custext,
-        y: TokenId,
-        attacker: &Device,
-        row: &[f32],
-    ) -> Option<TokenId> {
-        let (vocab, words) = (attacker.model.vocab(), self.subject.tokenizer().vocab());
-        let entries = vocab.candidates(Piece::Start, Candidates::Typed);
-        let least = row.iter().copied().fold(f32::INFINITY, f32::min);
-        let prior = |t: TokenId| {
-            let entry = vocab.piece_id(&words.surface(t).to_lowercase(), Piece::Start)?;
-            entries.binary_search(&entry).ok().map(|at| row[at])
-        };
-        let posterior = |t: TokenId| {
-            let odds = custext.odds(t)?;
-            let made = odds.candidates.iter().find(|odd| odd.id == y)?.probability;
-            Some(f64::from(prior(t).unwrap_or(least)) + made.ln())
-        };
-        let could = custext.odds(y)?.candidates;
-        let all = could.iter().filter_map(|odd| Some((odd.id, posterior(odd.id)?)));
-        all.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(t, _)| t)
     }
 
     /// The text with other words in some places.

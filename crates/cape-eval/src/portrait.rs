@@ -61,7 +61,7 @@ fn distribution(at: &At, prompt: &Tokens, i: usize) -> Result<Option<(Vec<f64>, 
             Some((weights.iter().map(|&weight| weight as f64 / total).collect(), own))
         }
         At::Nothing(_) => None,
-        At::Baseline(baseline) => baseline.odds(t).map(|odds| {
+        At::Baseline(baseline, _) => baseline.odds(t).map(|odds| {
             let drawn = 1.0 - odds.kept;
             let probability = |odd: &cape::mechanism::Odd| odd.probability * drawn;
             let own = odds.candidates.iter().find(|odd| odd.id == t).map_or(0.0, probability);

@@ -1,17 +1,19 @@
 //! A mechanism to be evaluated, at any ε.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cape::attack::bayes::Bayes;
 use cape::attack::knn::{Knn, Space};
+use cape::attack::words::WordBayes;
 use cape::keep::KeepList;
 use cape::mechanism::cape::{Buckets, Cape, Settings};
 use cape::mechanism::{Baseline, Mechanism};
 use cape::privacy::{Epsilon, Evidence, Guarantee, Notion, Reach};
 use cape::rng::CryptoRng;
-use cape::text::{Kinds, Outcome, Token, Tokens, Why};
+use cape::text::{Kinds, Outcome, Piece, Token, Tokens, Why};
 use cape::tokenizer::Tokenizer;
+use cape::vocab::Candidates;
 use cape_models::Device;
 use cape_models::baselines::Prepared;
 use serde_json::{Value, json};
@@ -35,16 +37,25 @@ pub struct Subject {
 
 enum Form {
     Cape(Device, Settings),
-    Words(Box<Prepared>),
+    Words(Box<Words>),
     Nothing(Device),
+}
+
+/// A baseline without its ε.
+struct Words {
+    prepared: Prepared,
+    /// How many words the Bayes attack looks at for a position.
+    most: usize,
+    /// Where each word stands among those that an attacker has logits for.
+    entries: OnceLock<Vec<Option<usize>>>,
 }
 
 /// A mechanism at one ε.
 pub enum At {
     /// Ours.
     Cape(Box<Cape>),
-    /// What it is compared with.
-    Baseline(Box<Baseline>),
+    /// What it is compared with, and the Bayes attack on it.
+    Baseline(Box<Baseline>, WordBayes),
     /// The prompt as it is.
     Nothing(Nothing),
 }
@@ -106,16 +117,16 @@ impl Subject {
         }
     }
 
-    /// A baseline.
+    /// A baseline. The Bayes attack looks at so many words for a position.
     #[must_use]
-    pub fn baseline(model: &str, prepared: Prepared) -> Self {
+    pub fn baseline(model: &str, prepared: Prepared, most: usize) -> Self {
         Self {
             name: prepared.kind().name().to_owned(),
             model: model.to_owned(),
             settings: BTreeMap::from([("words".to_owned(), json!(prepared.about))]),
             knn: Knn::new(Space::Words(Arc::clone(prepared.words())), NEAREST),
             bayes: None,
-            form: Form::Words(Box::new(prepared)),
+            form: Form::Words(Box::new(Words { prepared, most, entries: OnceLock::new() })),
         }
     }
 
@@ -137,7 +148,7 @@ impl Subject {
     pub fn tokenizer(&self) -> &Tokenizer {
         match &self.form {
             Form::Cape(device, _) | Form::Nothing(device) => &device.tokenizer,
-            Form::Words(prepared) => &prepared.tokenizer,
+            Form::Words(words) => &words.prepared.tokenizer,
         }
     }
 
@@ -146,8 +157,27 @@ impl Subject {
     pub fn keep(&self) -> KeepList {
         match &self.form {
             Form::Cape(..) | Form::Nothing(_) => KeepList::default(),
-            Form::Words(prepared) => prepared.keep.clone(),
+            Form::Words(words) => words.prepared.keep.clone(),
         }
+    }
+
+    /// What an attacker expects at a place, word by word of a baseline, from its logits of all entries
+    /// that begin a word. Words that it has no entry for are as improbable as the last of those that it
+    /// has. Nothing for other mechanisms.
+    #[must_use]
+    pub(crate) fn prior(&self, attacker: &Device, row: &[f32]) -> Vec<f32> {
+        let Form::Words(words) = &self.form else { return Vec::new() };
+        let entries = words.entries.get_or_init(|| {
+            let (vocab, own) = (attacker.model.vocab(), words.prepared.tokenizer.vocab());
+            let entries = vocab.candidates(Piece::Start, Candidates::Typed);
+            let entry = |&t| {
+                let entry = vocab.piece_id(&own.surface(t).to_lowercase(), Piece::Start)?;
+                entries.binary_search(&entry).ok()
+            };
+            words.prepared.words().ids().iter().map(entry).collect()
+        });
+        let least = row.iter().copied().fold(f32::INFINITY, f32::min);
+        entries.iter().map(|entry| entry.map_or(least, |at| row[at])).collect()
     }
 
     /// The device model that it perturbs with, if any.
@@ -167,7 +197,10 @@ impl Subject {
                 let settings = Settings { epsilon, ..*settings };
                 At::Cape(Box::new(Cape::new(Arc::clone(&device.model), settings)?))
             }
-            Form::Words(prepared) => At::Baseline(Box::new(prepared.mechanism(epsilon)?)),
+            Form::Words(words) => {
+                let attack = WordBayes::new(words.prepared.words().len(), words.most);
+                At::Baseline(Box::new(words.prepared.mechanism(epsilon)?), attack)
+            }
             Form::Nothing(_) => At::Nothing(Nothing(epsilon)),
         })
     }
@@ -179,7 +212,7 @@ impl At {
     pub fn mechanism(&self) -> &dyn Mechanism {
         match self {
             Self::Cape(cape) => &**cape,
-            Self::Baseline(baseline) => &**baseline,
+            Self::Baseline(baseline, _) => &**baseline,
             Self::Nothing(nothing) => nothing,
         }
     }

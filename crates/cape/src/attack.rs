@@ -3,3 +3,4 @@
 pub mod bayes;
 pub mod knn;
 pub mod mask;
+pub mod words;

@@ -241,8 +241,9 @@ fn notes(refused: &[Refused], args: &EvalArgs) -> Vec<String> {
         "Attacks count the words that are neither stopwords nor punctuation, for every mechanism; a word \
          that a mechanism keeps as it is counts as found."
             .to_owned(),
-        "Bayes knows the mechanism to the last bit and uses the device model as its prior; it is tried on \
-         cape and custext. For the paper's form, whose draws see the true neighbours, the released ones stand in for them."
+        "Bayes knows the mechanism and uses the device model as its prior. For the paper's form, whose \
+         draws see the true neighbours, the released ones stand in for them; InferDPT's radius is averaged \
+         over 64 values."
             .to_owned(),
     ];
     if args.vectors.is_none() {
@@ -343,7 +344,7 @@ fn subject(mechanism: EvalMechanismArg, args: &EvalArgs, device: &Device) -> Don
     } else {
         (model_name(args, device), Source::Device(device))
     };
-    Ok(Subject::baseline(&model, Prepared::new(&settings, source, nothing)?))
+    Ok(Subject::baseline(&model, Prepared::new(&settings, source, nothing)?, BAYES_MOST))
 }
 
 /// A name of the device model that changes with it.

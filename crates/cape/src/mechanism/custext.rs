@@ -72,6 +72,11 @@ impl Custext {
         })))
     }
 
+    /// The words, lists or not.
+    pub(crate) fn words(&self) -> &Lexicon {
+        &self.words
+    }
+
     /// The row of a word and its list.
     fn list(&self, t: TokenId) -> Option<(usize, &[u32])> {
         let row = self.words.row_of(t)?;

@@ -6,6 +6,7 @@ use ethnum::U256;
 use rand::CryptoRng;
 
 use super::{Mechanism, Odd, Odds, Unknown};
+use crate::attack::words::{Law, Term};
 use crate::exponential::{Scale, draw, ratio};
 use crate::lexicon::Lexicon;
 use crate::privacy::{Epsilon, Evidence, Guarantee, Notion, Reach};
@@ -40,6 +41,9 @@ const RECENT: usize = 1 << 23;
 
 /// How many radii the odds are an average of.
 const RADII: u64 = 4096;
+
+/// How many radii the Bayes attack averages over.
+const ATTACKED_RADII: u64 = 64;
 
 /// The budget ε_n of the noise that makes the radius: the public code's curve, fitted to keep the lists
 /// at a size that its authors wanted.
@@ -129,6 +133,16 @@ impl Inferdpt {
             .collect();
         candidates.sort_by(|a, b| b.probability.total_cmp(&a.probability).then(a.id.cmp(&b.id)));
         Some(Odds { candidates, total: None, kept: 0.0 })
+    }
+
+    /// As the Bayes attack needs to know it: an average over the first of the radii of [`Self::odds`].
+    pub(crate) fn law(&self) -> Law<'_> {
+        let term = |stream| {
+            let radius = self.radius(&mut seeded(0, stream));
+            Term { rate: self.epsilon.get() / 2.0 / radius, radius }
+        };
+        let terms = (0..ATTACKED_RADII).map(term).collect();
+        Law { words: &self.words, drawn: None, p: 0.0, terms }
     }
 
     /// The exact distribution of the draw for one word of the lexicon at a given radius.

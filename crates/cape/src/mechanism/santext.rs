@@ -6,6 +6,7 @@ use ethnum::U256;
 use rand::CryptoRng;
 
 use super::{Mechanism, Odds, Unknown};
+use crate::attack::words::{Law, Term};
 use crate::distance::squared;
 use crate::exponential::{ROUNDING, Scale, below, ratio};
 use crate::lexicon::Lexicon;
@@ -119,6 +120,13 @@ impl Santext {
             _ => 0.0,
         };
         Some(Odds { kept, ..odds })
+    }
+
+    /// As the Bayes attack needs to know it.
+    pub(crate) fn law(&self) -> Law<'_> {
+        let p = self.p.map_or(1.0, |p| p as f64 / 2_f64.powi(32));
+        let terms = vec![Term { rate: self.epsilon.get() / 2.0, radius: f64::INFINITY }];
+        Law { words: &self.words, drawn: Some(&self.drawn), p, terms }
     }
 
     fn is_drawn(&self, row: u32) -> bool {
