@@ -171,7 +171,11 @@ pub(crate) struct MechanismArgs {
     )]
     pub(crate) alpha: Option<f64>,
 
-    /// Importance λ_L of the context in the utility [default: 0.5]
+    /// How context and meaning make a utility, for ranked [default: paper]
+    #[arg(long, env = "CAPE_UTILITY", hide_env = true)]
+    pub(crate) utility: Option<UtilityArg>,
+
+    /// Importance λ_L of the context in the utility [default: 0.5, log-linear 0.03]
     #[arg(
         long,
         env = "CAPE_LAMBDA_L",
@@ -275,6 +279,15 @@ pub(crate) enum CandidatesArg {
     Typed,
     /// By any entry of the vocabulary, as in the paper
     All,
+}
+
+#[derive(Clone, Copy, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum UtilityArg {
+    /// L^λ_L · D^λ_D from the clipped logit and the distance
+    Paper,
+    /// λ_L · log-probability − λ_D · distance
+    LogLinear,
 }
 
 #[derive(Clone, Copy, ValueEnum, Deserialize)]

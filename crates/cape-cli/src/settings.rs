@@ -9,7 +9,7 @@ use cape::mechanism::cape::{Buckets, Cape, Settings};
 use cape::mechanism::{Baseline, Mechanism, Unknown};
 use cape::privacy::Epsilon;
 use cape::tokenizer::{Split, Tokenizer};
-use cape::utility::Lambdas;
+use cape::utility::Utility;
 use cape::vocab::Candidates;
 use cape_models::baselines::{self, Kind, Prepared, Source};
 use cape_models::vectors::{self, Cache, Phase, Vectors};
@@ -18,7 +18,7 @@ use serde::Deserialize;
 
 use crate::args::{
     ArithmeticArg, BucketsArg, CandidatesArg, ContextArg, MechanismArg, MechanismArgs, UnknownArg,
-    WordsArg,
+    UtilityArg, WordsArg,
 };
 use crate::failure::{Done, Failure, io};
 use crate::output::{self, note};
@@ -37,6 +37,7 @@ struct File {
     context: Option<ContextArg>,
     candidates: Option<CandidatesArg>,
     alpha: Option<f64>,
+    utility: Option<UtilityArg>,
     lambda_l: Option<f64>,
     lambda_d: Option<f64>,
     bucket_count: Option<usize>,
@@ -151,6 +152,7 @@ fn fitting(args: &MechanismArgs, kind: Option<Kind>) -> Done {
         ("--context", cape.context.is_some(), kind.is_none()),
         ("--candidates", cape.candidates.is_some(), kind.is_none()),
         ("--alpha", cape.alpha.is_some(), kind.is_none()),
+        ("--utility", cape.utility.is_some(), kind.is_none()),
         ("--lambda-l", cape.lambda_l.is_some(), kind.is_none()),
         ("--lambda-d", cape.lambda_d.is_some(), kind.is_none()),
         ("--bucket-count", cape.bucket_count.is_some(), kind.is_none()),
@@ -309,7 +311,17 @@ fn settings(args: &MechanismArgs, file: &File, epsilon: Epsilon) -> Done<Setting
         BucketsArg::Ranked => Buckets::Ranked { alpha },
         BucketsArg::EqualWidth => Buckets::EqualWidth { count: count.unwrap_or(BUCKET_COUNT) },
     };
-    let defaults = Lambdas::default();
+    let utility = match (args.utility.or(file.utility), buckets) {
+        (Some(UtilityArg::LogLinear), Buckets::Ranked { .. }) => Utility::LOG_LINEAR,
+        (Some(UtilityArg::LogLinear), Buckets::EqualWidth { .. }) if args.utility.is_some() => {
+            return Err(Failure::usage(
+                "--utility log-linear has no meaning for equal-width buckets",
+                "it goes with --buckets ranked",
+            ));
+        }
+        (None, Buckets::Ranked { .. }) => Utility::default(),
+        (Some(UtilityArg::Paper), _) | (_, Buckets::EqualWidth { .. }) => Utility::PAPER,
+    };
     Ok(Settings {
         epsilon,
         buckets,
@@ -321,9 +333,9 @@ fn settings(args: &MechanismArgs, file: &File, epsilon: Epsilon) -> Done<Setting
             Some(CandidatesArg::All) => Candidates::All,
             Some(CandidatesArg::Typed) | None => Candidates::Typed,
         },
-        lambdas: Lambdas::new(
-            args.lambda_l.or(file.lambda_l).unwrap_or(defaults.l()),
-            args.lambda_d.or(file.lambda_d).unwrap_or(defaults.d()),
+        utility: utility.with(
+            args.lambda_l.or(file.lambda_l).unwrap_or(utility.l()),
+            args.lambda_d.or(file.lambda_d).unwrap_or(utility.d()),
         )?,
     })
 }

@@ -99,8 +99,9 @@ impl Subject {
             ("buckets".to_owned(), json!(settings.buckets.as_str())),
             ("context".to_owned(), json!(settings.context.as_str())),
             ("candidates".to_owned(), json!(format!("{:?}", settings.candidates).to_lowercase())),
-            ("lambda_l".to_owned(), json!(settings.lambdas.l())),
-            ("lambda_d".to_owned(), json!(settings.lambdas.d())),
+            ("utility".to_owned(), json!(settings.utility.form().as_str())),
+            ("lambda_l".to_owned(), json!(settings.utility.l())),
+            ("lambda_d".to_owned(), json!(settings.utility.d())),
             ("arithmetic".to_owned(), json!(device.arithmetic.name())),
         ]);
         match settings.buckets {

@@ -23,7 +23,7 @@ use cape::privacy::Epsilon;
 use cape::rng::seeded;
 use cape::sanitize::sanitize;
 use cape::text::{Piece, TokenId};
-use cape::utility::Lambdas;
+use cape::utility::Utility;
 use cape::vocab::Candidates;
 use cape_models::{Arithmetic, Device, Kernel, Options, load_with};
 
@@ -82,7 +82,7 @@ fn perturb(
     text: &str,
 ) -> Result<f64, Box<dyn Error>> {
     let epsilon = Epsilon::new(12.0)?;
-    let settings = Settings { epsilon, buckets, context, candidates, lambdas: Lambdas::default() };
+    let settings = Settings { epsilon, buckets, context, candidates, utility: Utility::PAPER };
     let mechanism = Cape::new(Arc::clone(&device.model), settings)?;
     let (keep, mut rng) = (KeepList::default(), seeded(1, 0));
     let start = Instant::now();

@@ -18,7 +18,7 @@ use cape::mechanism::cape::{Buckets, Cape, Settings};
 use cape::model::LanguageModel;
 use cape::privacy::Epsilon;
 use cape::rank::RankTable;
-use cape::utility::Lambdas;
+use cape::utility::Utility;
 use cape::vocab::Candidates;
 use cape_models::{Arithmetic, Options, load_with};
 use rayon::prelude::*;
@@ -111,7 +111,7 @@ fn positions(model: &str, lines: &[&str]) -> Result<Vec<Position>, Box<dyn Error
         buckets: Buckets::Ranked { alpha: None },
         context: Context::Raw,
         candidates: Candidates::Typed,
-        lambdas: Lambdas::default(),
+        utility: Utility::PAPER,
     };
     let mechanism = Cape::new(Arc::clone(&device.model) as Arc<dyn LanguageModel>, settings)?;
     let keep = KeepList::default();

@@ -19,7 +19,7 @@ use cape::privacy::Epsilon;
 use cape::rng::seeded;
 use cape::sanitize::assemble;
 use cape::text::{Outcome, Piece};
-use cape::utility::Lambdas;
+use cape::utility::Utility;
 use cape::vocab::Candidates;
 use cape_models::{Arithmetic, DEFAULT, Device, Options, load_with};
 use rayon::prelude::*;
@@ -67,7 +67,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 buckets,
                 context,
                 candidates,
-                lambdas: Lambdas::default(),
+                utility: Utility::PAPER,
             };
             let mechanism =
                 Cape::new(Arc::clone(&device.model) as Arc<dyn LanguageModel>, settings)?;

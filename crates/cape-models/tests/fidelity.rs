@@ -14,7 +14,7 @@ use cape::privacy::Epsilon;
 use cape::rng::seeded;
 use cape::sanitize::{assemble, recover, sanitize};
 use cape::text::Outcome;
-use cape::utility::Lambdas;
+use cape::utility::Utility;
 use cape::vocab::Candidates;
 use cape_models::{DEFAULT, Device, Files};
 use proptest::prelude::*;
@@ -31,7 +31,7 @@ fn mechanism(device: &Device, context: Context, candidates: Candidates) -> Cape 
         buckets: Buckets::Ranked { alpha: None },
         context,
         candidates,
-        lambdas: Lambdas::default(),
+        utility: Utility::PAPER,
     };
     Cape::new(Arc::clone(&device.model) as Arc<dyn LanguageModel>, settings).unwrap()
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use cape::keep::KeepList;
 use cape::text::TokenId;
-use cape::utility::Calibration;
+use cape::utility::{Calibration, Utility};
 use cape_models::{Device, Error, Files, Precision, calibrate, pack, save_calibration};
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use serde_json::{Value, json};
@@ -305,13 +305,8 @@ fn finite_weights_whose_sums_overflow_make_the_worst_utility() {
     let ids = [TokenId(110), TokenId(111)];
     let row = common::logits(&*device.model, &ids, &[0]).swap_remove(0);
     assert!(row.iter().any(|x| !x.is_finite()));
-    let nearness = vec![1.0; row.len()];
-    let utilities = cape::utility::utilities(
-        &row,
-        &nearness,
-        device.model.calibration(),
-        cape::utility::Lambdas::default(),
-    );
+    let context = Utility::PAPER.context(&row, device.model.calibration());
+    let utilities = Utility::PAPER.both(&context, &vec![1.0; row.len()]);
     for (utility, logit) in utilities.iter().zip(&row) {
         assert!(utility.is_finite() && (logit.is_finite() || *utility == 0.0));
     }

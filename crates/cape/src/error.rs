@@ -47,6 +47,9 @@ pub enum Error {
     /// A utility is not a number.
     #[error("a utility is not finite")]
     NotFinite,
+    /// The paper's buckets are defined on the paper's utility.
+    #[error("equal-width buckets go with the paper's utility alone")]
+    Utility,
     /// A position has too few or too many candidates to draw from.
     #[error("a position has {0} candidates; it takes 2 to 1048575 to draw from")]
     Candidates(usize),

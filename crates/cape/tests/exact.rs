@@ -12,7 +12,7 @@ use cape::mechanism::cape::{Buckets, Cape, Settings};
 use cape::privacy::Epsilon;
 use cape::rank::RankTable;
 use cape::text::{Outcome, Piece, Token, TokenId, Tokens};
-use cape::utility::Lambdas;
+use cape::utility::Utility;
 use cape::vocab::Candidates;
 use common::{FIRST, HashModel, cape, outputs, prompt, weights};
 use num_bigint::BigUint;
@@ -149,7 +149,7 @@ fn every_pair_of_neighbours_is_within_epsilon() {
             buckets: RANKED,
             context: Context::Released,
             candidates,
-            lambdas: Lambdas::default(),
+            utility: Utility::PAPER,
         };
         let mechanism = Cape::new(model, settings).unwrap();
         // a word of two pieces and one of one piece

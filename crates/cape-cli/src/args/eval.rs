@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use cape::utility::Form;
 use clap::{Args, ValueEnum};
 
 /// Everything comes from flags: the command line says what was measured.
@@ -39,6 +40,10 @@ pub(crate) struct EvalArgs {
     /// Other exponents α of cape's law over ranks to try beside its default, ε / ln n
     #[arg(long, value_name = "α,…", value_delimiter = ',', allow_negative_numbers = true)]
     pub(crate) alphas: Vec<f64>,
+
+    /// Other utilities of cape to try beside its default, with their λ_L: paper:1,log-linear:0.05
+    #[arg(long, value_name = "FORM:λ,…", value_delimiter = ',', value_parser = utility)]
+    pub(crate) utilities: Vec<(Form, f64)>,
 
     /// Also vary λ_L and N_b of the paper's form, on the first 100 prompts
     #[arg(long)]
@@ -107,4 +112,11 @@ pub(crate) enum EvalMechanismArg {
     CustextPlus,
     Inferdpt,
     None,
+}
+
+fn utility(text: &str) -> Result<(Form, f64), String> {
+    let wrong = || "it takes paper:λ_L or log-linear:λ_L".to_owned();
+    let (form, lambda) = text.split_once(':').ok_or_else(wrong)?;
+    let form = [Form::Paper, Form::LogLinear].into_iter().find(|known| known.as_str() == form);
+    Ok((form.ok_or_else(wrong)?, lambda.parse().map_err(|_| wrong())?))
 }

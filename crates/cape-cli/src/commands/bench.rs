@@ -14,7 +14,7 @@ use cape::rng::{self, Generator};
 use cape::sanitize::{sanitize, sanitize_all};
 use cape::text::Piece;
 use cape::tokenizer::Tokenizer;
-use cape::utility::Lambdas;
+use cape::utility::Utility;
 use cape::vocab::Candidates;
 use cape_models::{Device, Options};
 use serde::Serialize;
@@ -166,7 +166,7 @@ fn measure(
         buckets: Buckets::Ranked { alpha: None },
         context,
         candidates: Candidates::Typed,
-        lambdas: Lambdas::default(),
+        utility: Utility::PAPER,
     };
     let (mut tokens, mut sensitive) = (0, 0);
     let mut times: [Vec<f64>; 5] = Default::default();

@@ -7,7 +7,7 @@ use std::path::Path;
 use cape::context::Context;
 use cape::mechanism::cape::{Buckets, Settings};
 use cape::privacy::Epsilon;
-use cape::utility::Lambdas;
+use cape::utility::Utility;
 use cape::vocab::Candidates;
 use cape_eval::asked::Chat;
 use cape_eval::chat::Client;
@@ -80,18 +80,7 @@ pub(crate) fn run(args: &EvalArgs) -> Done {
         .iter()
         .map(|&mechanism| subject(mechanism, args, &device))
         .collect::<Done<_>>()?;
-    for &alpha in &args.alphas {
-        let ranked = Buckets::Ranked { alpha: Some(alpha) };
-        let form = settings_of(ranked, Context::Released, Candidates::Typed)?;
-        let name = format!("cape, α = {alpha}");
-        subjects.push(Subject::cape(
-            &name,
-            &model_name(args, &device),
-            &device,
-            form,
-            Some(BAYES_MOST),
-        ));
-    }
+    subjects.extend(varied(args, &device)?);
     std::fs::create_dir_all(&args.out)
         .map_err(|error| io(format!("cannot make the folder {}", args.out.display()), &error))?;
     let seeds: Vec<u64> = (0..args.seeds).collect();
@@ -188,6 +177,25 @@ fn extras(grid: &Grid<'_>, args: &EvalArgs) -> Done<Extras> {
     })
 }
 
+/// Cape with another law or another utility.
+fn varied(args: &EvalArgs, device: &Device) -> Done<Vec<Subject>> {
+    let ranked =
+        |alpha| settings_of(Buckets::Ranked { alpha }, Context::Released, Candidates::Typed);
+    let mut varied = Vec::new();
+    for &alpha in &args.alphas {
+        varied.push((format!("cape, α = {alpha}"), ranked(Some(alpha))?));
+    }
+    for &(form, lambda_l) in &args.utilities {
+        let utility = Utility::of(form).with(lambda_l, 1.0)?;
+        let name = format!("cape, {} {lambda_l}", form.as_str());
+        varied.push((name, Settings { utility, ..ranked(None)? }));
+    }
+    let model = model_name(args, device);
+    let subject =
+        |(name, form): &(String, _)| Subject::cape(name, &model, device, *form, Some(BAYES_MOST));
+    Ok(varied.iter().map(subject).collect())
+}
+
 /// The paper's form with one setting changed.
 fn ablations(
     grid: &Grid<'_>,
@@ -197,8 +205,8 @@ fn ablations(
 ) -> Done<Vec<Ablation>> {
     let form = |count, lambda_l| -> Done<Settings> {
         let buckets = Buckets::EqualWidth { count };
-        let lambdas = Lambdas::new(lambda_l, Lambdas::default().d())?;
-        Ok(Settings { lambdas, ..settings_of(buckets, Context::Raw, Candidates::All)? })
+        let utility = Utility::PAPER.with(lambda_l, Utility::PAPER.d())?;
+        Ok(Settings { utility, ..settings_of(buckets, Context::Raw, Candidates::All)? })
     };
     let mut changed = Vec::new();
     for lambda_l in [0.0, 0.25, 0.5, 1.0, 2.0] {
@@ -263,8 +271,11 @@ fn notes(refused: &[Refused], args: &EvalArgs) -> Vec<String> {
 }
 
 fn settings_of(buckets: Buckets, context: Context, candidates: Candidates) -> Done<Settings> {
-    let (epsilon, lambdas) = (Epsilon::new(1.0)?, Lambdas::default());
-    Ok(Settings { epsilon, buckets, context, candidates, lambdas })
+    let utility = match buckets {
+        Buckets::Ranked { .. } => Utility::default(),
+        Buckets::EqualWidth { .. } => Utility::PAPER,
+    };
+    Ok(Settings { epsilon: Epsilon::new(1.0)?, buckets, context, candidates, utility })
 }
 
 fn data(args: &EvalArgs) -> Done<Data> {

@@ -17,7 +17,6 @@ use crate::mechanism::cape::Cape;
 use crate::model::{LanguageModel, Memory, View};
 use crate::recent::Recent;
 use crate::text::{Piece, TokenId, Tokens};
-use crate::utility::{nearness, utilities};
 use crate::vocab::Candidates;
 
 /// The attack on Cape with some settings, at any ε.
@@ -48,7 +47,7 @@ impl Bayes {
     }
 
     /// The guess at each sensitive position, in order. `drawn` says what was released there. The
-    /// mechanism is always of the same model, candidates and λ; its ε may differ.
+    /// mechanism is always of the same model, candidates and utility; its ε may differ.
     pub fn guesses(
         &self,
         cape: &Cape,
@@ -91,9 +90,7 @@ impl Bayes {
         let mut memory = Memory::default();
         let view = View { ids: &ids, positions: &[(position, piece)], memory: &mut memory };
         let logits = model.logits(&mut [view], settings.candidates)?.swap_remove(0);
-        // the context's part of the utility: its other factor is the nearness to t
-        let ones = vec![1.0; logits.len()];
-        let context = utilities(&logits, &ones, model.calibration(), settings.lambdas);
+        let context = settings.utility.context(&logits, model.calibration());
 
         let candidates = model.vocab().candidates(piece, settings.candidates);
         let released = drawn[i].and_then(|y| candidates.binary_search(&y).ok());
@@ -118,9 +115,9 @@ impl Bayes {
             }
             let id = believed[t as usize];
             let near = self.near.get_or((id, piece), || {
-                nearness(&model.distances(id, piece, settings.candidates), settings.lambdas).into()
+                settings.utility.nearness(&model.distances(id, piece, settings.candidates)).into()
             });
-            let utilities: Vec<f32> = context.iter().zip(&*near).map(|(c, d)| c * d).collect();
+            let utilities = settings.utility.both(&context, &near);
             let posterior = weight * cape.probability(piece, &utilities, y)?;
             if posterior > best {
                 (best, guess.id) = (posterior, id);

@@ -13,7 +13,7 @@ use crate::privacy::{Epsilon, Evidence, Guarantee, Notion, Reach, round_up};
 use crate::rank::{RankTable, nth_best, rank_of, ranking};
 use crate::recent::Recent;
 use crate::text::{Kinds, Outcome, Piece, Token, TokenId, Tokens};
-use crate::utility::{Lambdas, nearness, utilities};
+use crate::utility::{Form, Utility};
 use crate::vocab::Candidates;
 use crate::{Error, Result};
 
@@ -54,8 +54,8 @@ pub struct Settings {
     pub context: Context,
     /// What a position draws from.
     pub candidates: Candidates,
-    /// The exponents of the utility.
-    pub lambdas: Lambdas,
+    /// How good a candidate is.
+    pub utility: Utility,
 }
 
 /// The mechanism Cape on a device model.
@@ -132,6 +132,9 @@ impl Cape {
                 };
                 let [start, continuation] = n.both().map(table);
                 Selection::Ranked(Kinds { start: start?, continuation: continuation? })
+            }
+            Buckets::EqualWidth { .. } if settings.utility.form() != Form::Paper => {
+                return Err(Error::Utility);
             }
             Buckets::EqualWidth { count } => {
                 let rule = EqualWidth::new(count, settings.epsilon)?;
@@ -213,15 +216,15 @@ impl Cape {
 
     /// The utilities of a position's candidates from their logits.
     fn utilities(&self, token: &Token, logits: &[f32]) -> Vec<f32> {
-        let near = self.nearness(token.id, token.piece);
-        utilities(logits, &near, self.model.calibration(), self.settings.lambdas)
+        let context = self.settings.utility.context(logits, self.model.calibration());
+        self.settings.utility.both(&context, &self.nearness(token.id, token.piece))
     }
 
     /// The nearness of a position's candidates to the token it holds.
     fn nearness(&self, t: TokenId, piece: Piece) -> Arc<[f32]> {
         self.near.get_or((t, piece), || {
             let distances = self.model.distances(t, piece, self.settings.candidates);
-            nearness(&distances, self.settings.lambdas).into()
+            self.settings.utility.nearness(&distances).into()
         })
     }
 

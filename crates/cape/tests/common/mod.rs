@@ -10,7 +10,7 @@ use cape::mechanism::cape::{Buckets, Cape, Settings};
 use cape::model::{Embeddings, LanguageModel, View};
 use cape::privacy::Epsilon;
 use cape::text::{Piece, Token, TokenId, Tokens, Why};
-use cape::utility::{Calibration, Lambdas};
+use cape::utility::{Calibration, Utility};
 use cape::vocab::{Candidates, Vocab};
 
 /// Logits and embeddings by a hash of the seed and of all that is seen.
@@ -91,7 +91,7 @@ pub(crate) fn cape(n: u32, seed: u64, epsilon: f64, buckets: Buckets, context: C
         buckets,
         context,
         candidates: Candidates::Typed,
-        lambdas: Lambdas::default(),
+        utility: Utility::PAPER,
     };
     Cape::new(Arc::new(HashModel::new(n, 0, 8, seed)), settings).unwrap()
 }
