@@ -155,7 +155,7 @@ pub(crate) struct MechanismArgs {
     #[arg(long, env = "CAPE_CONTEXT", hide_env = true, value_enum)]
     pub(crate) context: Option<ContextArg>,
 
-    /// What a token may be replaced by [default: typed]
+    /// What a token may be replaced by [default: common]
     #[arg(long, env = "CAPE_CANDIDATES", hide_env = true, value_enum)]
     pub(crate) candidates: Option<CandidatesArg>,
 
@@ -275,6 +275,8 @@ pub(crate) enum ContextArg {
 #[derive(Clone, Copy, ValueEnum, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum CandidatesArg {
+    /// Words by the 10,000 most common word beginnings, continuations by continuations
+    Common,
     /// Words by word beginnings, continuations by continuations
     Typed,
     /// By any entry of the vocabulary, as in the paper

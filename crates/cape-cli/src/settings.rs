@@ -331,7 +331,9 @@ fn settings(args: &MechanismArgs, file: &File, epsilon: Epsilon) -> Done<Setting
         },
         candidates: match args.candidates.or(file.candidates) {
             Some(CandidatesArg::All) => Candidates::All,
-            Some(CandidatesArg::Typed) | None => Candidates::Typed,
+            Some(CandidatesArg::Typed) => Candidates::Typed,
+            Some(CandidatesArg::Common) => Candidates::Common,
+            None => Candidates::default(),
         },
         utility: utility.with(
             args.lambda_l.or(file.lambda_l).unwrap_or(utility.l()),

@@ -340,10 +340,13 @@ fn json_states_notion_and_evidence_of_each_form() {
     let forms: [(&[&str], [&str; 4]); 5] = [
         (&[], ["ranked", "released", "LDP", "proof"]),
         (&["--context", "raw"], ["ranked", "raw", "LDP", "proof"]),
-        (&["--buckets", "equal-width"], ["equal-width", "released", "LDP", "bound"]),
+        (
+            &["--buckets", "equal-width", "--candidates", "typed"],
+            ["equal-width", "released", "LDP", "bound"],
+        ),
         (&["--seed", "1"], ["ranked", "released", "none", "none"]),
         (
-            &["--buckets", "equal-width", "--context", "raw", "--seed", "1"],
+            &["--buckets", "equal-width", "--candidates", "all", "--context", "raw", "--seed", "1"],
             ["equal-width", "raw", "none", "none"],
         ),
     ];
@@ -747,8 +750,9 @@ fn weights_sum_to_the_total_exactly_on_the_embedded_model() {
 #[test]
 fn explain_shows_twenty_and_the_rest_on_request() {
     let home = Home::new();
-    let few = home.tiny_json(&["explain", "--token", "2", "a good book"]);
-    let all = home.tiny_json(&["explain", "--token", "2", "a good book", "--all"]);
+    let few = ["explain", "--token", "2", "a good book", "--candidates", "typed"];
+    let all = home.tiny_json(&[&few[..], &["--all"]].concat());
+    let few = home.tiny_json(&few);
     let rows = |told: &Value| told["candidates"].as_array().unwrap().clone();
     assert_eq!(rows(&few), rows(&all)[..20]);
     assert_eq!(rows(&all).len(), 107);

@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for line in std::io::stdin().lock().lines() {
         let line = line?;
         let (what, rest) = line.split_once(' ').ok_or("a line has two words at least")?;
-        let ranked = (Buckets::Ranked { alpha: None }, Candidates::Typed);
+        let ranked = (Buckets::Ranked { alpha: None }, Candidates::default());
         let equal_width = (Buckets::EqualWidth { count: 50 }, Candidates::All);
         let ms = match what {
             "forward" => {

@@ -110,7 +110,7 @@ fn positions(model: &str, lines: &[&str]) -> Result<Vec<Position>, Box<dyn Error
         epsilon: Epsilon::new(12.0)?,
         buckets: Buckets::Ranked { alpha: None },
         context: Context::Raw,
-        candidates: Candidates::Typed,
+        candidates: Candidates::default(),
         utility: Utility::PAPER,
     };
     let mechanism = Cape::new(Arc::clone(&device.model) as Arc<dyn LanguageModel>, settings)?;

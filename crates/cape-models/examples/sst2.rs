@@ -57,7 +57,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("| form | ε | holds per token | kept % | ROUGE-L % | KNN-10 privacy % |");
     println!("|---|---|---|---|---|---|");
     let paper = (Buckets::EqualWidth { count: 50 }, Context::Raw, Candidates::All);
-    let ours = (Buckets::Ranked { alpha: None }, Context::Released, Candidates::Typed);
+    let ours = (Buckets::Ranked { alpha: None }, Context::Released, Candidates::default());
     for (form, (buckets, context, candidates)) in
         [("equal-width, raw, all", paper), ("ranked, released, typed", ours)]
     {

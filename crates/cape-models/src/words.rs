@@ -28,10 +28,10 @@ enum Tables {
         kernel: Kernel,
     },
     Integers {
-        near: Arc<Kinds<Part>>,
+        near: Arc<Lists<Part>>,
         /// The same as `near` where the decoder is tied to the embeddings.
-        decoder: Arc<Kinds<Part>>,
-        bias: Kinds<Vec<f32>>,
+        decoder: Arc<Lists<Part>>,
+        bias: Lists<Vec<f32>>,
         /// The scale of each entry's embedding.
         scales: Vec<f32>,
         bits: Bits,
@@ -44,6 +44,29 @@ struct Part {
     rows: Weights,
     /// The squared length of each row.
     squares: Vec<f64>,
+}
+
+/// Something for each list of candidates that is computed by itself; all of them are two of these.
+struct Lists<T> {
+    typed: Kinds<T>,
+    /// The common beginnings.
+    common: T,
+}
+
+impl<T> Lists<T> {
+    fn of(make: impl Fn(Piece, Candidates) -> T) -> Self {
+        Self {
+            typed: Kinds::of(|piece| make(piece, Candidates::Typed)),
+            common: make(Piece::Start, Candidates::Common),
+        }
+    }
+
+    fn get(&self, piece: Piece, which: Candidates) -> &T {
+        match (piece, which) {
+            (Piece::Start, Candidates::Common) => &self.common,
+            _ => self.typed.get(piece),
+        }
+    }
 }
 
 impl Words {
@@ -72,8 +95,8 @@ impl Words {
         let tables = Tables::Integers {
             near,
             decoder,
-            bias: Kinds::of(|piece| {
-                let ids = vocab.candidates(piece, Candidates::Typed);
+            bias: Lists::of(|piece, which| {
+                let ids = vocab.candidates(piece, which);
                 ids.iter().map(|id| bias[id.index()]).collect()
             }),
             scales,
@@ -125,9 +148,9 @@ impl Words {
                     let wanted = |&i: &usize| which == Candidates::All || kinds[i] == piece;
                     let wanted: Vec<usize> = (0..kinds.len()).filter(wanted).collect();
                     let rows = Rows::new(&gather(x, width, &wanted), width, *bits, *kernel);
-                    let table = &decoder.get(piece).rows;
+                    let table = &decoder.get(piece, which).rows;
                     let mut logits = vec![0.0; wanted.len() * table.outputs()];
-                    table.product(&rows, bias.get(piece), *kernel, &mut logits, &|_| {});
+                    table.product(&rows, bias.get(piece, which), *kernel, &mut logits, &|_| {});
                     for (i, row) in wanted.iter().zip(logits.chunks(table.outputs().max(1))) {
                         out[*i].extend_from_slice(row);
                     }
@@ -155,7 +178,7 @@ impl Words {
         let own = square(&values, scale);
         let row = Rows::integers(&values, scale);
         let of = |piece| {
-            let Part { rows, squares } = near.get(piece);
+            let Part { rows, squares } = near.get(piece, which);
             let mut dots = vec![0.0; rows.outputs()];
             rows.product(&row, &vec![0.0; rows.outputs()], *kernel, &mut dots, &|_| {});
             for (dot, square) in dots.iter_mut().zip(squares) {
@@ -164,7 +187,7 @@ impl Words {
             dots
         };
         let mut distances = match which {
-            Candidates::Typed => of(piece),
+            Candidates::Common | Candidates::Typed => of(piece),
             Candidates::All => {
                 self.in_order_of_ids(&[of(Piece::Start), of(Piece::Continuation)].concat())
             }
@@ -197,10 +220,10 @@ impl Words {
 }
 
 /// The rows of a matrix by kind, and the scale of each entry's row.
-fn parts(vocab: &Vocab, matrix: &Matrix, width: usize) -> (Kinds<Part>, Vec<f32>) {
+fn parts(vocab: &Vocab, matrix: &Matrix, width: usize) -> (Lists<Part>, Vec<f32>) {
     let (integers, scales) = matrix.rounded(width);
-    let part = |piece| {
-        let ids = vocab.candidates(piece, Candidates::Typed);
+    let part = |piece, which| {
+        let ids = vocab.candidates(piece, which);
         let mut rows = Vec::with_capacity(ids.len() * width);
         for id in ids {
             rows.extend_from_slice(&integers[id.index() * width..][..width]);
@@ -209,7 +232,7 @@ fn parts(vocab: &Vocab, matrix: &Matrix, width: usize) -> (Kinds<Part>, Vec<f32>
         let squares = rows.chunks(width).zip(&part).map(|(row, &scale)| square(row, scale));
         Part { squares: squares.collect(), rows: Weights::new(&rows, &part, width) }
     };
-    (Kinds::of(part), scales.into_owned())
+    (Lists::of(part), scales.into_owned())
 }
 
 /// The squared length of a row of integers with a scale.

@@ -6,12 +6,19 @@ use crate::tokenizer::{bytes, number};
 /// Which vocabulary entries a position draws from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Candidates {
-    /// Those of the position's own kind: word beginnings, or continuations.
+    /// The common ones of the position's own kind: the first 10,000 word beginnings of two letters or
+    /// digits at least (of one, where there are not so many), or all continuations. Vocabularies of
+    /// sub-words are in order of frequency.
     #[default]
+    Common,
+    /// Those of the position's own kind: word beginnings, or continuations.
     Typed,
     /// All of them, as in the paper.
     All,
 }
+
+/// How many word beginnings are common.
+const COMMON: usize = 10_000;
 
 /// How a vocabulary writes its entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +51,7 @@ pub struct Vocab {
     special: Vec<TokenId>,
     unknown: TokenId,
     starts: Vec<TokenId>,
+    common: Vec<TokenId>,
     continuations: Vec<TokenId>,
     all: Vec<TokenId>,
     longest: usize,
@@ -132,10 +140,12 @@ impl Vocab {
             special,
             unknown: TokenId(0),
             starts,
+            common: Vec::new(),
             continuations,
             all,
             longest,
         };
+        vocab.common = vocab.find_common();
         vocab.unknown = vocab.id(unknown)?;
         Some(vocab)
     }
@@ -221,13 +231,28 @@ impl Vocab {
         id.filter(|&id| self.piece(id) == Some(piece))
     }
 
+    fn find_common(&self) -> Vec<TokenId> {
+        let first = |least: usize| -> Vec<TokenId> {
+            let is_word = |id: &TokenId| {
+                let word = self.surface(*id);
+                word.chars().count() >= least && word.chars().all(char::is_alphanumeric)
+            };
+            self.starts.iter().copied().filter(is_word).take(COMMON).collect()
+        };
+        let words = first(2);
+        // where words are single characters, and in a small vocabulary, those count as well
+        let words = if words.len() < COMMON { first(1) } else { words };
+        if words.len() < 2 { self.starts.clone() } else { words }
+    }
+
     /// What a position of this kind draws from, in order of ids.
     #[must_use]
     pub fn candidates(&self, piece: Piece, which: Candidates) -> &[TokenId] {
         match (which, piece) {
             (Candidates::All, _) => &self.all,
+            (Candidates::Common, Piece::Start) => &self.common,
             (Candidates::Typed, Piece::Start) => &self.starts,
-            (Candidates::Typed, Piece::Continuation) => &self.continuations,
+            (Candidates::Typed | Candidates::Common, Piece::Continuation) => &self.continuations,
         }
     }
 }
@@ -300,6 +325,22 @@ mod tests {
     }
 
     #[test]
+    fn common_are_the_first_words_of_two_letters_or_digits() {
+        let mut tokens: Vec<String> =
+            ["[UNK]", "a", "##ing", "日本", "x-", "1984", "é", "été"].map(str::to_owned).into();
+        tokens.extend((0..2 * COMMON).map(|i| format!("w{i}")));
+        let vocab = Vocab::new(&tokens, &[TokenId(0)], "[UNK]").unwrap();
+        let common = ids(&vocab, Piece::Start, Candidates::Common);
+        assert_eq!((common.len(), &common[..4]), (COMMON, &[3, 5, 7, 8][..]));
+        assert_eq!(ids(&vocab, Piece::Continuation, Candidates::Common), [2]);
+        // not so many: words of one letter are words, marks never
+        let vocab = Vocab::new(&tokens[..8], &[TokenId(0)], "[UNK]").unwrap();
+        assert_eq!(ids(&vocab, Piece::Start, Candidates::Common), [1, 3, 5, 6, 7]);
+        let vocab = Vocab::new(&["[UNK]", "!", "-"], &[TokenId(0)], "[UNK]").unwrap();
+        assert_eq!(ids(&vocab, Piece::Start, Candidates::Common), [1, 2]);
+    }
+
+    #[test]
     fn special_unused_and_control_entries_are_never_drawn() {
         let tokens = ["[PAD]", "[UNK]", "[unused7]", "a", "##b", "##", "\u{7}", "x y", "日"];
         let vocab = Vocab::new(&tokens, &[TokenId(0), TokenId(1)], "[UNK]").unwrap();
@@ -349,6 +390,7 @@ mod tests {
         ];
         let vocab = Vocab::byte_level(&tokens, &[TokenId(0)], "<s>").unwrap();
         assert_eq!(ids(&vocab, Piece::Start, Candidates::Typed), [1, 7]);
+        assert_eq!(ids(&vocab, Piece::Start, Candidates::Common), [1, 7]);
         assert_eq!(ids(&vocab, Piece::Continuation, Candidates::Typed), [2, 8, 13]);
         assert_eq!(vocab.surface(TokenId(1)), "a");
         assert_eq!(vocab.surface(TokenId(7)), "中");

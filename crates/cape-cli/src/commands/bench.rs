@@ -165,7 +165,7 @@ fn measure(
         epsilon: Epsilon::new(12.0)?,
         buckets: Buckets::Ranked { alpha: None },
         context,
-        candidates: Candidates::Typed,
+        candidates: Candidates::default(),
         utility: Utility::PAPER,
     };
     let (mut tokens, mut sensitive) = (0, 0);

@@ -180,7 +180,7 @@ fn extras(grid: &Grid<'_>, args: &EvalArgs) -> Done<Extras> {
 /// Cape with another law or another utility.
 fn varied(args: &EvalArgs, device: &Device) -> Done<Vec<Subject>> {
     let ranked =
-        |alpha| settings_of(Buckets::Ranked { alpha }, Context::Released, Candidates::Typed);
+        |alpha| settings_of(Buckets::Ranked { alpha }, Context::Released, Candidates::default());
     let mut varied = Vec::new();
     for &alpha in &args.alphas {
         varied.push((format!("cape, α = {alpha}"), ranked(Some(alpha))?));
@@ -330,7 +330,7 @@ fn subject(mechanism: EvalMechanismArg, args: &EvalArgs, device: &Device) -> Don
     let kind = match mechanism {
         M::Cape => {
             let ranked = Buckets::Ranked { alpha: None };
-            return cape("cape", ranked, Context::Released, Candidates::Typed);
+            return cape("cape", ranked, Context::Released, Candidates::default());
         }
         M::CapePaper => {
             let buckets = Buckets::EqualWidth { count: 50 };
