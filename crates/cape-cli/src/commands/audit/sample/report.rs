@@ -150,7 +150,8 @@ impl Tested {
             report.epsilon,
             mark(report.epsilon > stated)
         );
-        if let Some(event) = &report.event {
+        // an event that tells nothing is not worth a line
+        if let Some(event) = report.event.as_ref().filter(|_| report.epsilon > 0.0) {
             let _ = writeln!(out, "{}", event_line(event));
         }
         let _ = writeln!(
