@@ -61,6 +61,23 @@ fn the_mechanism_itself_passes() {
     assert!(report["law_tests"].as_u64().unwrap() > 10);
 }
 
+/// Marks that touch the word belong to it; a second draw in the same word hides the first.
+#[test]
+fn the_law_is_known_where_a_word_has_one_draw() {
+    let home = Home::new();
+    for (prompt, known) in [
+        ("the (good), book", true),
+        ("good's \tbook.", true),
+        ("a good-river book", false),
+        ("goodriver book", false),
+        ("the good中 book", false),
+    ] {
+        let ran = audit_of(&home, prompt, &["-n", "1000", "--epsilon", "6", "--json"]);
+        let report = parse(&ran.out);
+        assert_eq!((ran.code, report["law_tests"].is_u64()), (0, known), "{prompt}: {report}");
+    }
+}
+
 #[test]
 fn a_claim_that_is_too_small_is_refuted() {
     let ran = audit(&Home::new(), &["--epsilon", "8", "--claimed", "1", "-n", "2000"]);

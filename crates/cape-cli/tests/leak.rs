@@ -240,6 +240,8 @@ fn nothing_of_a_refused_prompt_is_on_stderr() {
 fn nothing_of_an_audited_prompt_is_on_stderr() {
     let home = Home::new();
     let sample = ["audit", "sample", PROMPT, "--model", "model", "-n", "100"];
+    // real draws: at this confidence they raise a false alarm one time in 10^9
+    let sample = [&sample[..], &["--confidence", "0.999999999"]].concat();
     for (flags, code) in [
         (&["--epsilon", "1"][..], 0),
         (&["--json", "--token", "2"], 0),
@@ -251,11 +253,11 @@ fn nothing_of_an_audited_prompt_is_on_stderr() {
         (&["--command", "'xylophoniccanary"], 2),
         (&["--command", "false"], 1),
     ] {
-        check(home.cape().args(sample).args(flags), b"", code);
+        check(home.cape().args(&sample).args(flags), b"", code);
     }
     // a command that copies is found out
-    let claim = ["--claimed", "1", "--command", "cat", "--other", "my good is good"];
-    let (code, out, err) = run(home.cape().args(sample).args(claim), b"");
+    let claim = ["--claimed", "0.1", "--command", "cat", "--other", "my good is good"];
+    let (code, out, err) = run(home.cape().args(&sample).args(claim), b"");
     assert_eq!(code, Some(1));
     assert!(!out.is_empty() && !shows(&err), "{err}");
 }

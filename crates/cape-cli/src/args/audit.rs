@@ -16,8 +16,9 @@ pub(crate) enum AuditCommand {
     ///
     /// It looks at released texts alone: whether any event is more probable for the one prompt than
     /// ε allows, whether releases depend on each other, and whether the first sensitive word follows
-    /// its law. What it finds is a refutation, what it does not find no proof. It is sharpest for a
-    /// small ε (try --epsilon 1 --alpha 20); the code is the same for every ε.
+    /// its law. What it finds is a refutation, what it does not find no proof. The test of ε is sharp
+    /// where ε is small and the words are few: a model with a small vocabulary, --epsilon 4 and
+    /// --alpha 20. The code is the same.
     ///
     /// Exit code 1 if something was found.
     Sample(SampleArgs),

@@ -27,7 +27,7 @@ pub struct Event {
     pub hits: [u64; 2],
     /// Of how many of each.
     pub draws: u64,
-    /// ε is at least this if this event alone was tested.
+    /// By this event ε is at least this.
     pub epsilon: f64,
 }
 

@@ -182,8 +182,8 @@ impl Tested {
                  that of rarer events not at all.\n"
             ),
             None => format!(
-                "With so many draws no ε beyond {:.2} can show, and {stated} is stated. Try\n\
-                 --epsilon 1 --alpha 20: the code is the same, and the test is sharp there.\n",
+                "With so many draws no ε beyond {:.2} can show, and {stated} is stated. Test the\n\
+                 same code with --epsilon 4, --alpha 20 and a model of few words.\n",
                 report.power.largest
             ),
         };
