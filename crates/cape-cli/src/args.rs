@@ -9,9 +9,11 @@ use serde::Deserialize;
 
 use crate::failure::{Done, Failure};
 
+mod audit;
 mod baseline;
 mod eval;
 
+pub(crate) use audit::{AuditArgs, AuditCommand, SampleArgs};
 pub(crate) use baseline::{BaselineArgs, UnknownArg, WordsArg};
 pub(crate) use eval::{EvalArgs, EvalMechanismArg};
 
@@ -107,6 +109,8 @@ pub(crate) enum Command {
     Perturb(PerturbArgs),
     /// Show the distribution at one token before any draw
     Explain(ExplainArgs),
+    /// Check whether what is stated holds
+    Audit(AuditArgs),
     /// Find a model's logit range on public text and store it beside the model
     Calibrate(CalibrateArgs),
     /// Measure how fast prompts are perturbed on this machine, and where the time goes

@@ -22,6 +22,7 @@ fn help() {
         ("help", &["--help"][..]),
         ("help_perturb", &["perturb", "--help"]),
         ("help_explain", &["explain", "--help"]),
+        ("help_audit_sample", &["audit", "sample", "--help"]),
         ("help_calibrate", &["calibrate", "--help"]),
         ("help_bench", &["bench", "--help"]),
         ("help_eval", &["eval", "--help"]),

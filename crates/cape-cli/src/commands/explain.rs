@@ -5,7 +5,7 @@ use std::fmt::Write;
 use cape::mechanism::Mechanism;
 use cape::mechanism::cape::{Buckets, Cape, Explanation};
 use cape::sanitize::recover;
-use cape::text::TokenId;
+use cape::text::{TokenId, Tokens};
 use cape_models::Device;
 use serde::Serialize;
 
@@ -23,16 +23,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Done {
     let text = input::text(args.text.as_deref())?;
     let ready = Ready::new(&args.mechanism)?;
     let tokens = ready.tokenizer.tokenize(&text, &ready.keep)?;
-    let sensitive: Vec<usize> = tokens.sensitive().collect();
-    let Some(&i) = args.token.checked_sub(1).and_then(|k| sensitive.get(k)) else {
-        return Err(Failure::usage(
-            format!("there is no sensitive token {}", args.token),
-            match sensitive.len() {
-                0 => "the prompt has none: all of it is kept".into(),
-                n => format!("the prompt has {n}: --token takes 1 to {n}"),
-            },
-        ));
-    };
+    let i = sensitive(&tokens, args.token)?;
     let token = &tokens.as_slice()[i];
     let original = &text[token.start..token.end];
     let (cape, device) = match &ready.chosen {
@@ -69,6 +60,20 @@ pub(crate) fn run(args: &ExplainArgs) -> Done {
     } else {
         output::print(&table(cape, device, &report, &explanation, token.id))
     }
+}
+
+/// Where the sensitive token of this number is, counted from 1.
+pub(crate) fn sensitive(tokens: &Tokens, k: usize) -> Done<usize> {
+    let sensitive: Vec<usize> = tokens.sensitive().collect();
+    k.checked_sub(1).and_then(|k| sensitive.get(k)).copied().ok_or_else(|| {
+        Failure::usage(
+            format!("there is no sensitive token {k}"),
+            match sensitive.len() {
+                0 => "the prompt has none: all of it is kept".into(),
+                n => format!("the prompt has {n}: --token takes 1 to {n}"),
+            },
+        )
+    })
 }
 
 /// The release without the end of line that printing it added.

@@ -1,0 +1,3 @@
+//! Audits: does what is stated hold?
+
+pub mod sample;
