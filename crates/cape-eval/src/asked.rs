@@ -39,6 +39,12 @@ impl Chat {
         Self { expected: Some(expected), ..self }
     }
 
+    /// Whether it was asked all that it would be asked about a release.
+    pub(crate) fn asked(&self, record: &Record) -> bool {
+        record.attacks.contains_key("llm")
+            && (self.expected.is_none() || record.scores.contains_key("coherence"))
+    }
+
     /// Asks all that there is to ask about a release, and writes down what the answers are worth.
     pub(crate) fn ask(
         &self,

@@ -4,6 +4,7 @@
 //! punctuation. What a mechanism keeps of them is found by every attack.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Instant;
 
 use cape::attack::mask::{Unit, best, scores};
@@ -13,7 +14,7 @@ use cape::mechanism::custext::Custext;
 use cape::metric::rouge_l;
 use cape::rng::{CryptoRng, Generator, seeded};
 use cape::sanitize::assemble;
-use cape::text::{Outcome, Piece, ReleasedToken, TokenId, Tokens};
+use cape::text::{Outcome, Piece, ReleasedToken, Token, TokenId, Tokens};
 use cape::vocab::Candidates;
 use cape_models::Device;
 use cape_models::sentence::{SentenceEncoder, cosine};
@@ -37,6 +38,14 @@ pub struct Tools {
     pub meaning: Option<Meaning>,
     /// A chat model that does the data's task and attacks.
     pub chat: Option<Chat>,
+}
+
+impl Tools {
+    /// Whether a release was asked all that these tools ask; one of an earlier run may not have been.
+    pub(crate) fn measured(&self, record: &Record) -> bool {
+        (self.meaning.is_none() || record.similarity.is_some())
+            && self.chat.as_ref().is_none_or(|chat| chat.asked(record))
+    }
 }
 
 /// A sentence encoder, and the vectors of all prompts.
@@ -99,7 +108,7 @@ pub fn measure(
             counted.sensitive().map(|at| Position { at, found: BTreeMap::new() }).collect();
         release.knn();
         let guessed = match &tools.attacker {
-            Some(attacker) => release.mask(attacker)?,
+            Some(attacker) => Some(release.mask(attacker)?),
             None => None,
         };
         if number < tools.bayes_prompts {
@@ -180,14 +189,13 @@ impl Release<'_> {
     }
 
     /// Masks each position in turn; the text that the attacker reads then. Where a position was kept,
-    /// it is found without. None for pieces that the attacker does not have.
-    fn mask(&mut self, attacker: &Device) -> Result<Option<String>> {
+    /// it is found without.
+    fn mask(&mut self, attacker: &Device) -> Result<String> {
         let vocab = attacker.model.vocab();
-        let same_pieces = match self.subject.device() {
-            Some(device) if std::sync::Arc::ptr_eq(&device.model, &attacker.model) => true,
-            Some(_) => return Ok(None),
-            None => false,
-        };
+        let device = self.subject.device();
+        let same_pieces = device.is_some_and(|own| Arc::ptr_eq(&own.model, &attacker.model));
+        // words begin where they are; pieces of another model are what the attacker has of that kind
+        let kind = |token: &Token| if device.is_some() { token.piece } else { Piece::Start };
         let asked: Vec<bool> = (0..self.released.len())
             .map(|at| {
                 self.positions.iter().any(|position| position.at == at)
@@ -204,9 +212,12 @@ impl Release<'_> {
                     _ => token.id,
                 };
                 (vec![id], token.piece)
+            } else if let Some(id) = vocab.piece_id(&released.released.to_lowercase(), kind(token))
+            {
+                (vec![id], kind(token))
             } else {
                 let pieces = attacker.tokenizer.tokenize(&released.released, &KeepList::none())?;
-                (pieces.as_slice().iter().map(|piece| piece.id).collect(), Piece::Start)
+                (pieces.as_slice().iter().map(|piece| piece.id).collect(), kind(token))
             };
             units.push(Unit { ids, asked: asked.then_some(piece) });
         }
@@ -218,7 +229,8 @@ impl Release<'_> {
             let target = if same_pieces {
                 Some(self.tokens.as_slice()[at].id)
             } else {
-                vocab.piece_id(&self.original(at).to_lowercase(), Piece::Start)
+                let kind = kind(&self.tokens.as_slice()[at]);
+                vocab.piece_id(&self.original(at).to_lowercase(), kind)
             };
             self.found(at, "mti", target == Some(guess));
             if let (Some(custext), Outcome::Drawn { id, .. }) =
@@ -238,7 +250,7 @@ impl Release<'_> {
                 position.found.entry("bayes").or_insert(kept);
             }
         }
-        Ok(Some(self.with(&words)))
+        Ok(self.with(&words))
     }
 
     /// Whether an attack was right about a token.

@@ -12,7 +12,7 @@ use crate::Result;
 use crate::data::{Data, Item};
 use crate::record::Record;
 use crate::report::{BookToken, Example, ExampleRow, Mapping, Tail};
-use crate::subject::{At, Subject};
+use crate::subject::{At, Subject, is_reference};
 
 /// How many draws a mapping set is counted over.
 const DRAWS: f64 = 1000.0;
@@ -152,7 +152,8 @@ fn cumulative(probabilities: impl Iterator<Item = f64>) -> Vec<(f64, f64)> {
 #[must_use]
 pub fn examples(records: &[Record], data: &Data) -> Vec<Example> {
     let mut examples: BTreeMap<usize, Vec<ExampleRow>> = BTreeMap::new();
-    for record in records.iter().filter(|record| record.seed == 0) {
+    let shown = |record: &&Record| record.seed == 0 && !is_reference(&record.cell.mechanism);
+    for record in records.iter().filter(shown) {
         if let Some(released) = &record.released {
             examples.entry(record.prompt).or_default().push(ExampleRow {
                 mechanism: record.cell.mechanism.clone(),

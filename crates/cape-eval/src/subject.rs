@@ -18,6 +18,15 @@ use serde_json::{Value, json};
 
 use crate::Result;
 
+/// What sends prompts as they are is called.
+pub const NON_PRIVATE: &str = "non-private";
+
+/// Whether a name is of something to compare with and not of a mechanism: ε changes nothing there.
+#[must_use]
+pub fn is_reference(name: &str) -> bool {
+    name == NON_PRIVATE
+}
+
 /// A mechanism without its ε.
 pub struct Subject {
     /// What it is called in tables and charts.
@@ -91,6 +100,8 @@ impl Subject {
             ("lambda_l".to_owned(), json!(settings.lambdas.l())),
             ("lambda_d".to_owned(), json!(settings.lambdas.d())),
             ("arithmetic".to_owned(), json!(device.arithmetic.name())),
+            ("logits_from".to_owned(), json!(device.model.calibration().lo())),
+            ("logits_to".to_owned(), json!(device.model.calibration().hi())),
         ]);
         match settings.buckets {
             Buckets::Ranked { alpha } => all.insert("alpha".to_owned(), json!(alpha)),
@@ -123,13 +134,19 @@ impl Subject {
     #[must_use]
     pub fn nothing(model: &str, device: &Device) -> Self {
         Self {
-            name: "non-private".to_owned(),
+            name: NON_PRIVATE.to_owned(),
             model: model.to_owned(),
             settings: BTreeMap::new(),
             knn: Knn::new(Space::Model(Arc::clone(&device.model)), NEAREST),
             bayes: None,
             form: Form::Nothing(device.clone()),
         }
+    }
+
+    /// Whether it is something to compare with and no mechanism.
+    #[must_use]
+    pub fn is_reference(&self) -> bool {
+        is_reference(&self.name)
     }
 
     /// Its tokenizer.

@@ -8,6 +8,7 @@ use super::table::{Cell, NONE, Table, percent, short};
 use super::{
     Ablation, Efficiency, Report, Tail, ablations, distributions, examples, findings, paper, spans,
 };
+use crate::subject::is_reference;
 use crate::summary::Point;
 
 /// A part of the report.
@@ -260,7 +261,8 @@ fn point_table(set: &Set) -> Table {
 
 fn start(point: &Point) -> [Cell; 3] {
     let proven = proven(point).map_or_else(|| NONE.into(), short);
-    [Cell::number(point.epsilon), Cell::Number(proven), Cell::number(point.releases as f64)]
+    let epsilon = if is_reference(&point.mechanism) { f64::NAN } else { point.epsilon };
+    [Cell::number(epsilon), Cell::Number(proven), Cell::number(point.releases as f64)]
 }
 
 /// What was measured and what the paper has, at each ε of the paper.
@@ -276,7 +278,9 @@ fn paper_table(set: &Set, styles: &Styles) -> Option<Table> {
     for theirs in all {
         let Some(ours) = paper::ours(theirs.mechanism, styles.names()) else { continue };
         let here = |epsilon: f64| {
-            let same = |point: &&&Point| point.mechanism == *ours && point.epsilon == epsilon;
+            let same = |point: &&&Point| {
+                point.mechanism == *ours && (is_reference(ours) || point.epsilon == epsilon)
+            };
             set.points.iter().find(same)?.measures.get(theirs.measure)
         };
         if epsilons.iter().all(|epsilon| here(*epsilon).is_none()) {

@@ -1,0 +1,79 @@
+//! What is evaluated: Cape in its forms, and what it is compared with.
+
+use std::path::Path;
+
+use cape::context::Context;
+use cape::mechanism::cape::{Buckets, Settings};
+use cape::privacy::Epsilon;
+use cape::utility::Lambdas;
+use cape::vocab::Candidates;
+use cape_eval::subject::Subject;
+use cape_models::baselines::{self, Kind, Prepared, Source};
+use cape_models::{Device, Options};
+
+use crate::failure::Done;
+use crate::settings;
+
+/// How many tokens the Bayes attack looks at for a position.
+const BAYES_MOST: usize = 2000;
+
+/// The paper's N_b and λ_L.
+pub(super) const BUCKETS: usize = 50;
+pub(super) const LAMBDA_L: f64 = 0.5;
+
+/// A device model.
+pub(super) struct Model {
+    /// A name that changes with it.
+    pub(super) id: String,
+    pub(super) device: Device,
+}
+
+impl Model {
+    pub(super) fn load(name: &str) -> Done<Self> {
+        let device = settings::load(name, Options::default())?;
+        let id = format!("{name} {}", cape_models::short(&device.checksum()));
+        Ok(Self { id, device })
+    }
+}
+
+/// Where the other mechanisms have their words from, and how frequent those are.
+#[derive(Clone, Copy)]
+pub(super) struct Words<'a> {
+    pub(super) vectors: Option<&'a Path>,
+    pub(super) corpus: Option<&'a Path>,
+}
+
+/// Cape by ranks; ε / ln n without an α.
+pub(super) fn ranked(name: &str, model: &Model, alpha: Option<f64>) -> Done<Subject> {
+    let form = form(Buckets::Ranked { alpha }, Context::Released, Candidates::Typed)?;
+    Ok(Subject::cape(name, &model.id, &model.device, form, Some(BAYES_MOST)))
+}
+
+/// Cape as the paper has it.
+pub(super) fn papers(name: &str, model: &Model, count: usize, lambda_l: f64) -> Done<Subject> {
+    let lambdas = Lambdas::new(lambda_l, Lambdas::default().d())?;
+    let form = form(Buckets::EqualWidth { count }, Context::Raw, Candidates::All)?;
+    let form = Settings { lambdas, ..form };
+    Ok(Subject::cape(name, &model.id, &model.device, form, Some(BAYES_MOST)))
+}
+
+/// What it is compared with, on word vectors or, without them, on the embeddings of a model.
+pub(super) fn baseline(kind: Kind, model: &Model, words: Words<'_>) -> Done<Subject> {
+    let corpus = words.corpus.map(Path::to_owned);
+    let settings = baselines::Settings { corpus, ..baselines::Settings::new(kind) };
+    let (id, source) = if let Some(path) = words.vectors {
+        let vectors = Box::new(settings::load_vectors(path)?);
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let id = format!("{name} {}", cape_models::short(&vectors.checksum));
+        (id, Source::Vectors(vectors, path))
+    } else {
+        (model.id.clone(), Source::Device(&model.device))
+    };
+    Ok(Subject::baseline(&id, Prepared::new(&settings, source, &mut |_, _| {})?))
+}
+
+/// Settings of Cape; the ε is chosen later.
+pub(super) fn form(buckets: Buckets, context: Context, candidates: Candidates) -> Done<Settings> {
+    let (epsilon, lambdas) = (Epsilon::new(1.0)?, Lambdas::default());
+    Ok(Settings { epsilon, buckets, context, candidates, lambdas })
+}
