@@ -46,17 +46,18 @@ struct Place {
     home: Home,
     mirror: Mirror,
     llm: Server,
+    local: Server,
 }
 
 /// A chat model that finds everything positive, and repeats a prompt's last words.
 fn says(request: &server::Request) -> Reply {
     let asked = |words: &str| request.body.contains(words);
-    let text = if asked("positive or negative") {
+    let text = if asked("\"local\"") {
+        if asked("Perturbed Generation") { "the long road of london" } else { "a fever" }
+    } else if asked("positive or negative") {
         "positive"
     } else if asked("context sentence") {
         "Yes."
-    } else if asked("Perturbed Generation") {
-        "the long road of london"
     } else {
         "the old river of the city"
     };
@@ -86,23 +87,25 @@ impl Place {
         mirror.also("tiny/gpt2-tiny", "gpt2-tiny");
         mirror.also("tiny/distilbert-tiny", "distilbert-tiny");
         mirror.also("tiny/sentence-tiny", "sentence-tiny");
-        Self { home, mirror, llm: Server::answering(says) }
+        Self { home, mirror, llm: Server::answering(says), local: Server::answering(says) }
     }
 
     /// The protocol with these flags besides.
-    fn args<'a>(&'a self, more: &[&'a str]) -> Vec<&'a str> {
+    fn args<'a>(more: &[&'a str]) -> Vec<&'a str> {
         let models = ["--models", MODELS, "--encoder", "tiny/sentence-tiny"];
         [&["eval", "paper", "--data", "data", "--vectors", "words.vec"], &models[..], more].concat()
     }
 
     fn run(&self, more: &[&str]) -> Ran {
-        let mut command = self.home.cape(&self.args(more));
+        let mut command = self.home.cape(&Self::args(more));
         common::finish(command.env("HF_ENDPOINT", &self.mirror.endpoint))
     }
 
-    /// With the chat model.
+    /// With the chat models.
     fn asking<'a>(&'a self, more: &[&'a str]) -> Vec<&'a str> {
-        [more, &["--llm-url", &self.llm.url, "--llm-model", "small"]].concat()
+        let service = ["--llm-url", &self.llm.url, "--llm-model", "small"];
+        let local = ["--local-url", &self.local.url, "--local-model", "local"];
+        [more, &service, &local].concat()
     }
 
     fn report(&self, out: &str) -> Value {
@@ -140,8 +143,9 @@ fn the_whole_protocol_runs() {
     let place = Place::new();
     let ran = place.run(&place.asking(&["--pull", "--out", "out"]));
     assert_eq!(ran.code, 0, "{}", ran.err);
-    // 2 prompts a task; 9 mechanisms at 7 values of ε, the prompts as they are at one; 11 ablations
-    let all = 2 * (3 * (9 * 7 + 1) + 11 * 7);
+    // 2 prompts a task; 9 mechanisms at 7 values of ε, the prompts as they are at one, and 2 by the
+    // local model alone; 11 ablations
+    let all = 2 * (3 * (9 * 7 + 1) + 1 + 11 * 7);
     assert!(ran.err.contains("prompts: 2 of SST-2, 2 of QNLI, 2 of WikiText\n"), "{}", ran.err);
     assert!(ran.err.contains(&format!("{all} releases; about ")), "{}", ran.err);
     assert!(ran.err.contains(&format!("{all} records and the report are in out")), "{}", ran.err);
@@ -166,6 +170,30 @@ fn the_whole_protocol_runs() {
     for data in ["SST-2", "QNLI"] {
         assert_eq!(measures(&report, data, "non-private", 1.0)["accuracy"]["mean"], 0.5);
     }
+    let alone = measures(&report, "WikiText", "local model alone", 1.0);
+    assert_eq!(alone["privacy knn-10"]["mean"], 1.0);
+    assert_eq!(alone["privacy mti"]["mean"], 1.0);
+    // what it writes is like neither the prompt nor what is expected
+    let score = |of: &Value, name: &str| of[name]["mean"].as_f64().unwrap();
+    let open = measures(&report, "WikiText", "non-private", 1.0);
+    assert!(score(alone, "alignment") < 0.99 && score(open, "alignment without extraction") > 0.99);
+    assert!(alone["coherence without extraction"].is_null());
+    // only the local model is shown a prompt beside what was made of its release
+    let raw = |server: &Server, task: &str| {
+        let requests = server.requests();
+        let prompts =
+            ["the old city of london was a long road", "the doctor of the city was a good woman"];
+        let is_raw = |body: &str| prompts.iter().any(|prompt| body.contains(prompt));
+        requests
+            .iter()
+            .filter(|request| request.body.contains(task) && is_raw(&request.body))
+            .count()
+    };
+    assert!(raw(&place.local, "extend Prefix Text") >= 2);
+    assert!(
+        raw(&place.local, "Perturbed Generation") > 2
+            && raw(&place.llm, "Perturbed Generation") == 0
+    );
     let extras = &report["extras"];
     let ablated: Vec<&str> = extras["ablations"]
         .as_array()
@@ -182,6 +210,7 @@ fn the_whole_protocol_runs() {
         "| cape, paper, distilbert-tiny | Cape (DistilBERT) | privacy against knn-10 |",
         "| custext+ | CUSTEXT+ | alignment |",
         "| non-private | Non-private | coherence |",
+        "| local model alone | – | 0 | 2 |",
     ] {
         assert!(page.contains(row), "{row}");
     }
@@ -205,14 +234,14 @@ fn a_killed_run_goes_on() {
     let mut killed = Command::new(env!("CARGO_BIN_EXE_cape"));
     killed.current_dir(place.home.0.path()).env("HF_HOME", place.home.path("hf"));
     let quiet =
-        killed.args(place.args(&flags("killed"))).stdout(Stdio::null()).stderr(Stdio::null());
+        killed.args(Place::args(&flags("killed"))).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = quiet.spawn().unwrap();
     let records = |task: &str| {
         let path = place.home.path("killed").join(task).join("records.jsonl");
         std::fs::read_to_string(path).unwrap_or_default().lines().count()
     };
     let start = Instant::now();
-    while records("QNLI") == 0 && start.elapsed() < Duration::from_secs(60) {
+    while records("QNLI") == 0 && start.elapsed() < Duration::from_mins(1) {
         std::thread::sleep(Duration::from_millis(2));
     }
     child.kill().unwrap();

@@ -107,9 +107,10 @@ pub fn measure(
         release.positions =
             counted.sensitive().map(|at| Position { at, found: BTreeMap::new() }).collect();
         release.knn();
-        let guessed = match &tools.attacker {
-            Some(attacker) => Some(release.mask(attacker)?),
-            None => None,
+        let guessed = match (&tools.attacker, at) {
+            (Some(_), At::Alone(_)) => release.nothing("mti"),
+            (Some(attacker), _) => Some(release.mask(attacker)?),
+            (None, _) => None,
         };
         if number < tools.bayes_prompts {
             release.bayes()?;
@@ -136,7 +137,12 @@ pub fn measure(
             released: (number < tools.examples).then(|| text.clone()),
         };
         if let Some(chat) = &tools.chat {
-            chat.ask(item, &text, &released, tools.meaning.as_ref(), &mut record)?;
+            let meaning = tools.meaning.as_ref();
+            if matches!(at, At::Alone(_)) {
+                chat.ask_local(item, meaning, &mut record)?;
+            } else {
+                chat.ask(item, &text, &released, meaning, &mut record)?;
+            }
         }
         Ok((record, text))
     });
@@ -251,6 +257,14 @@ impl Release<'_> {
             }
         }
         Ok(self.with(&words))
+    }
+
+    /// An attack on nothing finds nothing.
+    fn nothing(&mut self, attack: &'static str) -> Option<String> {
+        for position in &mut self.positions {
+            position.found.insert(attack, false);
+        }
+        None
     }
 
     /// Whether an attack was right about a token.

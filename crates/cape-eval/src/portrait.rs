@@ -60,7 +60,7 @@ fn distribution(at: &At, prompt: &Tokens, i: usize) -> Result<Option<(Vec<f64>, 
             let own = own.map_or(0.0, |own| weights[own] as f64 / total);
             Some((weights.iter().map(|&weight| weight as f64 / total).collect(), own))
         }
-        At::Nothing(_) => None,
+        At::Nothing(_) | At::Alone(_) => None,
         At::Baseline(baseline) => baseline.odds(t).map(|odds| {
             let drawn = 1.0 - odds.kept;
             let probability = |odd: &cape::mechanism::Odd| odd.probability * drawn;

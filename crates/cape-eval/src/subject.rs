@@ -21,10 +21,13 @@ use crate::Result;
 /// What sends prompts as they are is called.
 pub const NON_PRIVATE: &str = "non-private";
 
+/// What sends nothing, and has the local chat model do it all, is called.
+pub const LOCAL_ALONE: &str = "local model alone";
+
 /// Whether a name is of something to compare with and not of a mechanism: ε changes nothing there.
 #[must_use]
 pub fn is_reference(name: &str) -> bool {
-    name == NON_PRIVATE
+    [NON_PRIVATE, LOCAL_ALONE].contains(&name)
 }
 
 /// A mechanism without its ε.
@@ -46,6 +49,7 @@ enum Form {
     Cape(Device, Settings),
     Words(Box<Prepared>),
     Nothing(Device),
+    Alone(Device),
 }
 
 /// A mechanism at one ε.
@@ -56,6 +60,28 @@ pub enum At {
     Baseline(Box<Baseline>),
     /// The prompt as it is.
     Nothing(Nothing),
+    /// Nothing of the prompt.
+    Alone(Alone),
+}
+
+/// Nothing is sent: what the local chat model can do without the service.
+pub struct Alone(Epsilon);
+
+impl Mechanism for Alone {
+    fn guarantee(&self) -> Guarantee {
+        Guarantee {
+            nominal: self.0,
+            bound: 0.0,
+            most_kept: Kinds { start: 0.0, continuation: 0.0 },
+            notion: Notion::Ldp,
+            evidence: Evidence::Proof,
+            reach: Reach::OwnDraw,
+        }
+    }
+
+    fn perturb(&self, tokens: &Tokens, _: &mut dyn CryptoRng) -> cape::Result<Vec<Outcome>> {
+        Ok(vec![Outcome::Dropped; tokens.as_slice().len()])
+    }
 }
 
 /// No mechanism: the prompt is sent as it is, to see what it is worth then.
@@ -143,6 +169,16 @@ impl Subject {
         }
     }
 
+    /// The local chat model without the service; prompts are counted in the pieces of this model.
+    #[must_use]
+    pub fn alone(model: &str, device: &Device) -> Self {
+        Self {
+            name: LOCAL_ALONE.to_owned(),
+            form: Form::Alone(device.clone()),
+            ..Self::nothing(model, device)
+        }
+    }
+
     /// Whether it is something to compare with and no mechanism.
     #[must_use]
     pub fn is_reference(&self) -> bool {
@@ -153,7 +189,9 @@ impl Subject {
     #[must_use]
     pub fn tokenizer(&self) -> &Tokenizer {
         match &self.form {
-            Form::Cape(device, _) | Form::Nothing(device) => &device.tokenizer,
+            Form::Cape(device, _) | Form::Nothing(device) | Form::Alone(device) => {
+                &device.tokenizer
+            }
             Form::Words(prepared) => &prepared.tokenizer,
         }
     }
@@ -162,7 +200,7 @@ impl Subject {
     #[must_use]
     pub fn keep(&self) -> KeepList {
         match &self.form {
-            Form::Cape(..) | Form::Nothing(_) => KeepList::default(),
+            Form::Cape(..) | Form::Nothing(_) | Form::Alone(_) => KeepList::default(),
             Form::Words(prepared) => prepared.keep.clone(),
         }
     }
@@ -171,7 +209,7 @@ impl Subject {
     #[must_use]
     pub fn device(&self) -> Option<&Device> {
         match &self.form {
-            Form::Cape(device, _) | Form::Nothing(device) => Some(device),
+            Form::Cape(device, _) | Form::Nothing(device) | Form::Alone(device) => Some(device),
             Form::Words(_) => None,
         }
     }
@@ -186,6 +224,7 @@ impl Subject {
             }
             Form::Words(prepared) => At::Baseline(Box::new(prepared.mechanism(epsilon)?)),
             Form::Nothing(_) => At::Nothing(Nothing(epsilon)),
+            Form::Alone(_) => At::Alone(Alone(epsilon)),
         })
     }
 }
@@ -198,6 +237,7 @@ impl At {
             Self::Cape(cape) => &**cape,
             Self::Baseline(baseline) => &**baseline,
             Self::Nothing(nothing) => nothing,
+            Self::Alone(alone) => alone,
         }
     }
 

@@ -104,6 +104,15 @@ pub(crate) struct ChatArgs {
     /// The name of that model
     #[arg(long, value_name = "NAME", requires = "llm_url")]
     pub(crate) llm_model: Option<String>,
+
+    /// Another chat model, which makes a continuation of the prompt of what that one wrote after the
+    /// release, and is measured alone [default: the same one]
+    #[arg(long, value_name = "URL", requires = "local_model", requires = "llm_url")]
+    pub(crate) local_url: Option<String>,
+
+    /// The name of that model
+    #[arg(long, value_name = "NAME", requires = "local_url")]
+    pub(crate) local_model: Option<String>,
 }
 
 #[derive(Subcommand)]

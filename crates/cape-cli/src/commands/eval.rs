@@ -51,6 +51,10 @@ const COUNTS: [u32; 6] = [5, 10, 25, 50, 100, 200];
 const TOKENS: usize = 40;
 const QUICK_TOKENS: usize = 12;
 
+/// What the row of the local model is worth where it is no other model.
+const ONE_MODEL: &str = "One chat model is both the service and the local model here: alone it writes what is \
+    expected, so its alignment says nothing. --local-url and --local-model give another.";
+
 /// How many prompts are shown with their releases.
 const EXAMPLES: usize = 3;
 
@@ -73,13 +77,17 @@ pub(crate) fn run(args: &EvalArgs) -> Done {
 
 /// All mechanisms on prompts of any kind.
 fn on_prompts(args: &EvalArgs) -> Done {
-    if args.generation.is_some()
-        && !args.public
-        && !args.chat.llm_url.as_deref().is_some_and(is_here)
-    {
+    let mut urls = args.chat.llm_url.iter().chain(&args.chat.local_url);
+    if args.generation.is_some() && !args.public && !urls.all(|url| is_here(url)) {
         return Err(Failure::usage(
             "--generation shows the prompts themselves to the chat model, which is elsewhere",
             "take one on this machine; or say --public if the prompts are",
+        ));
+    }
+    if args.chat.local_url.is_some() && args.generation.is_none() {
+        return Err(Failure::usage(
+            "--local-url has no meaning without --generation",
+            "add --generation 50 to have prompts continued",
         ));
     }
     let data = data(args)?;
@@ -127,6 +135,9 @@ fn on_prompts(args: &EvalArgs) -> Done {
     }
     extras.examples = portrait::examples(&records, &data);
     extras.notes = notes(&refused, args.vectors.is_some());
+    if args.generation.is_some() && args.chat.local_url.is_none() {
+        extras.notes.push(ONE_MODEL.to_owned());
+    }
     let about = [
         ("version", env!("CARGO_PKG_VERSION").to_owned()),
         ("data", format!("{}, {} prompts", data.name, data.items.len())),
@@ -161,7 +172,8 @@ fn subjects(args: &EvalArgs, model: &Model) -> Done<Vec<Subject>> {
     let alphas = args.alphas.iter();
     let others =
         alphas.map(|alpha| subjects::ranked(&format!("cape, α = {alpha}"), model, Some(*alpha)));
-    named.chain(others).collect()
+    let alone = args.generation.map(|_| Ok(Subject::alone(&model.id, &model.device)));
+    named.chain(others).chain(alone).collect()
 }
 
 /// Runs a grid with a bar.
@@ -182,10 +194,14 @@ fn chat(args: &ChatArgs, continued: Option<&Data>) -> Done<Option<Chat>> {
     let (Some(url), Some(model)) = (&args.llm_url, &args.llm_model) else { return Ok(None) };
     let key = std::env::var("OPENAI_API_KEY").ok();
     let chat = Chat::new(Client::new(url, model, key).map_err(cape_eval::Error::from)?);
-    Ok(Some(match continued {
-        Some(data) => chat.continuing(data),
-        None => chat,
-    }))
+    let Some(data) = continued else { return Ok(Some(chat)) };
+    let chat = chat.continuing(data);
+    let (Some(url), Some(model)) = (&args.local_url, &args.local_model) else {
+        return Ok(Some(chat));
+    };
+    // the key is not for this one
+    let local = Client::new(url, model, None).map_err(cape_eval::Error::from)?;
+    Ok(Some(chat.with_local(local)))
 }
 
 /// The command line, which says what was measured.

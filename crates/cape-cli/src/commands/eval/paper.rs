@@ -20,7 +20,9 @@ use self::tasks::Task;
 use super::beside::{self, Ablations};
 use super::subjects::{self, BUCKETS, LAMBDA_L, Model, Words};
 use super::table::table;
-use super::{EPSILONS, EXAMPLES, chat, command, conduct, make_folder, meaning, notes, write};
+use super::{
+    EPSILONS, EXAMPLES, ONE_MODEL, chat, command, conduct, make_folder, meaning, notes, write,
+};
 use crate::args::PaperArgs;
 use crate::commands::models;
 use crate::failure::{Done, Failure};
@@ -120,6 +122,11 @@ impl Protocol<'_> {
         }
     }
 
+    /// Whether the prompts of a task are continued, by the local model alone as well.
+    fn is_continued(&self, at: usize) -> bool {
+        self.tasks[at].generation && self.args.chat.llm_url.is_some()
+    }
+
     fn file(&self, at: usize, name: &str) -> PathBuf {
         self.tasks[at].folder(&self.args.out).join(name)
     }
@@ -140,6 +147,9 @@ impl Protocol<'_> {
             all.push(subjects::baseline(kind, first, words)?);
         }
         all.push(Subject::nothing(&first.id, &first.device));
+        if self.is_continued(at) {
+            all.push(Subject::alone(&first.id, &first.device));
+        }
         Ok(all)
     }
 
@@ -149,6 +159,11 @@ impl Protocol<'_> {
         grids.extend(
             (0..self.tasks.len()).map(|at| (self.grid(at, subjects), self.file(at, RECORDS))),
         );
+        let (_, first) = &self.models[0];
+        let alone = [Subject::alone(&first.id, &first.device)];
+        for at in (1..self.tasks.len()).filter(|&at| self.is_continued(at)) {
+            grids.push((self.grid(at, &alone), self.file(at, RECORDS)));
+        }
         let (mut all, mut left, mut seconds) = (0, 0, 0.0);
         for (grid, path) in &grids {
             let outlook = grid.outlook(path)?;
@@ -190,6 +205,7 @@ impl Protocol<'_> {
             ("sentence encoder", args.encoder.clone()),
         ];
         about.extend(args.chat.llm_model.iter().map(|model| ("chat model", model.clone())));
+        about.extend(args.chat.local_model.iter().map(|model| ("local chat model", model.clone())));
         about.extend([("seeds", args.seeds.to_string()), ("command", command())]);
         about.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
@@ -202,6 +218,8 @@ impl Protocol<'_> {
                  the attack by a chat model were left out."
                     .to_owned(),
             );
+        } else if self.args.chat.local_url.is_none() {
+            all.push(ONE_MODEL.to_owned());
         }
         for (label, model) in self.models.iter().filter(|(_, model)| !model.device.calibrated) {
             let range = model.device.model.calibration();
