@@ -211,8 +211,17 @@ fn the_whole_protocol_runs() {
         "| custext+ | CUSTEXT+ | alignment |",
         "| non-private | Non-private | coherence |",
         "| local model alone | – | 0 | 2 |",
+        // the paper's Cape on BERT: 37.91 s, 150 ms and 1370 MB
+        " | 37.91 | 150 | 1370 |",
     ] {
         assert!(page.contains(row), "{row}");
+    }
+    let costs = extras["efficiency"].as_array().unwrap();
+    assert_eq!(costs.len(), 9);
+    for cost in costs {
+        let number = |name: &str| cost[name].as_f64().unwrap();
+        assert!(number("set_up_s") > 0.0 && number("memory_mb") >= 0.0, "{cost}");
+        assert!(number("prompt_ms") > number("token_ms") && number("token_ms") > 0.0, "{cost}");
     }
     let html = std::fs::read_to_string(place.home.path("out/report.html")).unwrap();
     assert!(html.contains("<h3>λ_L of cape, paper, bert-tiny on SST-2</h3>"));

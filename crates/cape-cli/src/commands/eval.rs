@@ -24,7 +24,7 @@ use cape_models::baselines::Kind;
 use cape_models::sentence::SentenceEncoder;
 
 use self::beside::{Ablations, middle};
-use self::subjects::{BUCKETS, LAMBDA_L, Model, Words};
+use self::subjects::{BUCKETS, LAMBDA_L, Made, Model, Words};
 use self::table::table;
 use crate::args::{ChatArgs, EvalArgs, EvalCommand, EvalMechanismArg};
 use crate::failure::{Done, Failure, io};
@@ -101,7 +101,7 @@ fn on_prompts(args: &EvalArgs) -> Done {
     }
     let model = Model::load(&args.model)?;
     let bayes = args.bayes.unwrap_or(if args.quick { QUICK_BAYES } else { BAYES });
-    let subjects = subjects(args, &model)?;
+    let made = made(args, &model, &data, middle(&epsilons))?;
     make_folder(&args.out)?;
     let seeds: Vec<u64> = (0..args.seeds).collect();
     let tools = Tools {
@@ -113,7 +113,7 @@ fn on_prompts(args: &EvalArgs) -> Done {
     };
     let grid = Grid {
         data: &data,
-        subjects: &subjects,
+        subjects: &made.subjects,
         epsilons: &epsilons,
         seeds: &seeds,
         tools: &tools,
@@ -134,6 +134,7 @@ fn on_prompts(args: &EvalArgs) -> Done {
         extras.ablations = ablations.run(&grid, &path, "cape, paper")?;
     }
     extras.examples = portrait::examples(&records, &data);
+    extras.efficiency = made.costs;
     extras.notes = notes(&refused, args.vectors.is_some());
     if args.generation.is_some() && args.chat.local_url.is_none() {
         extras.notes.push(ONE_MODEL.to_owned());
@@ -155,25 +156,42 @@ fn on_prompts(args: &EvalArgs) -> Done {
 }
 
 /// The mechanisms that were asked for.
-fn subjects(args: &EvalArgs, model: &Model) -> Done<Vec<Subject>> {
+fn made<'a>(args: &EvalArgs, model: &Model, data: &'a Data, epsilon: f64) -> Done<Made<'a>> {
     use EvalMechanismArg as M;
     let words = Words { vectors: args.vectors.as_deref(), corpus: args.corpus.as_deref() };
     let mechanisms = if args.mechanisms.is_empty() { &ALL[..] } else { &args.mechanisms };
-    let named = mechanisms.iter().map(|mechanism| match mechanism {
-        M::Cape => subjects::ranked("cape", model, None),
-        M::CapePaper => subjects::papers("cape, paper", model, BUCKETS, LAMBDA_L),
-        M::None => Ok(Subject::nothing(&model.id, &model.device)),
-        M::Santext => subjects::baseline(Kind::Santext, model, words),
-        M::SantextPlus => subjects::baseline(Kind::SantextPlus, model, words),
-        M::Custext => subjects::baseline(Kind::Custext, model, words),
-        M::CustextPlus => subjects::baseline(Kind::CustextPlus, model, words),
-        M::Inferdpt => subjects::baseline(Kind::Inferdpt, model, words),
-    });
-    let alphas = args.alphas.iter();
-    let others =
-        alphas.map(|alpha| subjects::ranked(&format!("cape, α = {alpha}"), model, Some(*alpha)));
-    let alone = args.generation.map(|_| Ok(Subject::alone(&model.id, &model.device)));
-    named.chain(others).chain(alone).collect()
+    let mut made = Made::new(data, epsilon);
+    for mechanism in mechanisms {
+        let kind = match mechanism {
+            M::Cape => {
+                made.add(Some(model), || subjects::ranked("cape", model, None))?;
+                continue;
+            }
+            M::CapePaper => {
+                let papers = || subjects::papers("cape, paper", model, BUCKETS, LAMBDA_L);
+                made.add(Some(model), papers)?;
+                continue;
+            }
+            M::None => {
+                made.subjects.push(Subject::nothing(&model.id, &model.device));
+                continue;
+            }
+            M::Santext => Kind::Santext,
+            M::SantextPlus => Kind::SantextPlus,
+            M::Custext => Kind::Custext,
+            M::CustextPlus => Kind::CustextPlus,
+            M::Inferdpt => Kind::Inferdpt,
+        };
+        made.add(words.model(model), || subjects::baseline(kind, model, words))?;
+    }
+    for &alpha in &args.alphas {
+        let name = format!("cape, α = {alpha}");
+        made.add(Some(model), || subjects::ranked(&name, model, Some(alpha)))?;
+    }
+    if args.generation.is_some() {
+        made.subjects.push(Subject::alone(&model.id, &model.device));
+    }
+    Ok(made)
 }
 
 /// Runs a grid with a bar.

@@ -17,8 +17,8 @@ use cape_models::baselines::Kind;
 use indicatif::{HumanCount, HumanDuration};
 
 use self::tasks::Task;
-use super::beside::{self, Ablations};
-use super::subjects::{self, BUCKETS, LAMBDA_L, Model, Words};
+use super::beside::{self, Ablations, middle};
+use super::subjects::{self, BUCKETS, LAMBDA_L, Made, Model, Words};
 use super::table::table;
 use super::{
     EPSILONS, EXAMPLES, ONE_MODEL, chat, command, conduct, make_folder, meaning, notes, write,
@@ -79,7 +79,7 @@ impl Protocol<'_> {
         let (label, first) = &self.models[0];
         let ablations = Ablations::new(first, &LAMBDAS, &COUNTS)?;
         // the mechanisms of the first task do for a trial on all of them
-        let mut subjects = self.subjects(0)?;
+        let Made { mut subjects, costs, .. } = self.made(0)?;
         self.announce(&subjects, &ablations.subjects)?;
         let mut report =
             Report { title: "Cape: the paper’s protocol".into(), ..Report::default() };
@@ -88,7 +88,7 @@ impl Protocol<'_> {
             if at > 0 {
                 // one task's words at a time are in memory
                 subjects.clear();
-                subjects = self.subjects(at)?;
+                subjects = self.made(at)?.subjects;
             }
             let grid = self.grid(at, &subjects);
             let what = format!("releases of {}", task.data.name);
@@ -108,6 +108,7 @@ impl Protocol<'_> {
             refused.extend(here);
         }
         report.about = self.about();
+        report.extras.efficiency = costs;
         report.extras.notes = self.notes(missing, &refused);
         write(&report, &self.args.out, count)
     }
@@ -131,26 +132,28 @@ impl Protocol<'_> {
         self.tasks[at].folder(&self.args.out).join(name)
     }
 
-    /// Cape in our form, in the paper's on each device model, the baselines, and the prompts as they
-    /// are.
-    fn subjects(&self, at: usize) -> Done<Vec<Subject>> {
+    /// Cape in our form, in the paper's on each device model, the baselines, and what there is to
+    /// compare with.
+    fn made(&self, at: usize) -> Done<Made<'_>> {
         let (label, first) = &self.models[0];
         let corpus = self.tasks[at].store_corpus(&self.args.out)?;
-        let mut all = vec![subjects::ranked(&format!("cape, {label}"), first, None)?];
+        let mut made = Made::new(&self.tasks[at].data, middle(&self.epsilons));
+        made.add(Some(first), || subjects::ranked(&format!("cape, {label}"), first, None))?;
         for (label, model) in &self.models {
-            all.push(subjects::papers(&papers_name(label), model, BUCKETS, LAMBDA_L)?);
+            let papers = || subjects::papers(&papers_name(label), model, BUCKETS, LAMBDA_L);
+            made.add(Some(model), papers)?;
         }
         for kind in Kind::ALL {
             // InferDPT's words are the first of its vectors, whatever the data
             let corpus = (kind != Kind::Inferdpt).then_some(corpus.as_path());
             let words = Words { vectors: self.args.vectors.as_deref(), corpus };
-            all.push(subjects::baseline(kind, first, words)?);
+            made.add(words.model(first), || subjects::baseline(kind, first, words))?;
         }
-        all.push(Subject::nothing(&first.id, &first.device));
+        made.subjects.push(Subject::nothing(&first.id, &first.device));
         if self.is_continued(at) {
-            all.push(Subject::alone(&first.id, &first.device));
+            made.subjects.push(Subject::alone(&first.id, &first.device));
         }
-        Ok(all)
+        Ok(made)
     }
 
     /// Says what will be done, and about how long it takes.

@@ -7,6 +7,9 @@ use cape::mechanism::cape::{Buckets, Settings};
 use cape::privacy::Epsilon;
 use cape::utility::Lambdas;
 use cape::vocab::Candidates;
+use cape_eval::cost::{self, Span};
+use cape_eval::data::Data;
+use cape_eval::report::Efficiency;
 use cape_eval::subject::Subject;
 use cape_models::baselines::{self, Kind, Prepared, Source};
 use cape_models::{Device, Options};
@@ -21,18 +24,59 @@ const BAYES_MOST: usize = 2000;
 pub(super) const BUCKETS: usize = 50;
 pub(super) const LAMBDA_L: f64 = 0.5;
 
+/// How many prompts are released to see how long they take.
+const TIMED: usize = 20;
+
 /// A device model.
 pub(super) struct Model {
     /// A name that changes with it.
     pub(super) id: String,
     pub(super) device: Device,
+    /// What it took to load: seconds and megabytes.
+    took: (f64, f64),
 }
 
 impl Model {
     pub(super) fn load(name: &str) -> Done<Self> {
+        let span = Span::begin();
         let device = settings::load(name, Options::default())?;
+        let took = (span.seconds(), span.rise_mb());
         let id = format!("{name} {}", cape_models::short(&device.checksum()));
-        Ok(Self { id, device })
+        Ok(Self { id, device, took })
+    }
+}
+
+/// Mechanisms, made one after another, and what each costs on the first prompts of some data.
+pub(super) struct Made<'a> {
+    pub(super) subjects: Vec<Subject>,
+    pub(super) costs: Vec<Efficiency>,
+    data: &'a Data,
+    epsilon: f64,
+}
+
+impl<'a> Made<'a> {
+    pub(super) fn new(data: &'a Data, epsilon: f64) -> Self {
+        Self { subjects: Vec::new(), costs: Vec::new(), data, epsilon }
+    }
+
+    /// Makes one more, which uses this model if any.
+    pub(super) fn add(
+        &mut self,
+        model: Option<&Model>,
+        make: impl FnOnce() -> Done<Subject>,
+    ) -> Done {
+        let span = Span::begin();
+        let subject = make()?;
+        let cost = cost::efficiency(&subject, self.data, TIMED, self.epsilon, &span);
+        let (load_s, load_mb) = model.map_or((0.0, 0.0), |model| model.took);
+        // an ε that was refused is said elsewhere
+        self.costs.extend(cost.ok().map(|cost| Efficiency {
+            set_up_s: cost.set_up_s + load_s,
+            memory_mb: cost.memory_mb + load_mb,
+            ..cost
+        }));
+        self.subjects.push(subject);
+        Ok(())
     }
 }
 
@@ -41,6 +85,13 @@ impl Model {
 pub(super) struct Words<'a> {
     pub(super) vectors: Option<&'a Path>,
     pub(super) corpus: Option<&'a Path>,
+}
+
+impl Words<'_> {
+    /// The model that the words are of, where they are not of a file.
+    pub(super) fn model<'a>(&self, model: &'a Model) -> Option<&'a Model> {
+        self.vectors.is_none().then_some(model)
+    }
 }
 
 /// Cape by ranks; ε / ln n without an α.
