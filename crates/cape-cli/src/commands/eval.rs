@@ -51,6 +51,10 @@ const COUNTS: [u32; 6] = [5, 10, 25, 50, 100, 200];
 const TOKENS: usize = 40;
 const QUICK_TOKENS: usize = 12;
 
+/// What --corpus does not do.
+const PIECES: &str = "inferdpt draws from the pieces of the device model in their own order: the corpus has no part \
+    in it.";
+
 /// What the row of the local model is worth where it is no other model.
 const ONE_MODEL: &str = "One chat model is both the service and the local model here: alone it writes what is \
     expected, so its alignment says nothing. --local-url and --local-model give another.";
@@ -136,6 +140,11 @@ fn on_prompts(args: &EvalArgs) -> Done {
     extras.examples = portrait::examples(&records, &data);
     extras.efficiency = made.costs;
     extras.notes = notes(&refused, args.vectors.is_some());
+    let inferdpt = made.subjects.iter().any(|subject| subject.name == Kind::Inferdpt.name());
+    if inferdpt && args.corpus.is_some() && args.vectors.is_none() {
+        output::note(&format!("note: {PIECES}\n"));
+        extras.notes.push(PIECES.to_owned());
+    }
     if args.generation.is_some() && args.chat.local_url.is_none() {
         extras.notes.push(ONE_MODEL.to_owned());
     }

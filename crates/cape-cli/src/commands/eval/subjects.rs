@@ -111,7 +111,7 @@ pub(super) fn papers(name: &str, model: &Model, count: usize, lambda_l: f64) -> 
 /// What it is compared with, on word vectors or, without them, on the embeddings of a model.
 pub(super) fn baseline(kind: Kind, model: &Model, words: Words<'_>) -> Done<Subject> {
     let corpus = words.corpus.map(Path::to_owned);
-    let settings = baselines::Settings { corpus, ..baselines::Settings::new(kind) };
+    let own = baselines::Settings { corpus, ..baselines::Settings::new(kind) };
     let (id, source) = if let Some(path) = words.vectors {
         let vectors = Box::new(settings::load_vectors(path)?);
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -120,7 +120,9 @@ pub(super) fn baseline(kind: Kind, model: &Model, words: Words<'_>) -> Done<Subj
     } else {
         (model.id.clone(), Source::Device(&model.device))
     };
-    Ok(Subject::baseline(&id, Prepared::new(&settings, source, &mut |_, _| {})?))
+    let prepared = Prepared::new(&own, source, &mut |_, _| {})?;
+    settings::warn_of_lists(&prepared);
+    Ok(Subject::baseline(&id, prepared))
 }
 
 /// Settings of Cape; the ε is chosen later.
