@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use crate::data::{Data, Item};
 use crate::measure::{Tools, measure};
 use crate::record::{Cell, Record};
-use crate::subject::Subject;
+use crate::subject::{At, Subject};
 use crate::{Error, Result};
 
 /// What is to be run.
@@ -128,9 +128,9 @@ impl Grid<'_> {
         Ok((records, refused))
     }
 
-    /// How much is left to do beside this file, and about how many seconds that takes: a few prompts
-    /// are released and measured on trial.
-    pub fn outlook(&self, path: &Path) -> Result<(usize, f64)> {
+    /// What is left to do beside this file, and about how long that takes: a few prompts are released
+    /// and measured on trial.
+    pub fn outlook(&self, path: &Path) -> Result<Outlook> {
         let records = if path.exists() { open(path)?.1 } else { Vec::new() };
         let mut done: HashMap<String, usize> = HashMap::new();
         for record in self.known(records) {
@@ -141,21 +141,23 @@ impl Grid<'_> {
         let tried = rayon::current_num_threads().min(items.len());
         let prompts: Vec<(usize, &Item)> =
             (0..tried).map(|i| (i + 1) * items.len() / tried - 1).map(|i| (i, &items[i])).collect();
-        let (mut left, mut seconds) = (0, 0.0);
+        let mut outlook = Outlook { done: done.values().sum(), left: 0, seconds: 0.0 };
         for subject in self.subjects {
-            let epsilons = self.epsilons(subject);
-            let here = items.len() * epsilons.len() * self.seeds.len();
+            // what is refused takes no time
+            let at = |&epsilon: &f64| subject.at(epsilon).ok().map(|at| (epsilon, at));
+            let mut accepted: Vec<(f64, At)> =
+                self.epsilons(subject).iter().filter_map(at).collect();
+            let here = items.len() * accepted.len() * self.seeds.len();
             let here = here.saturating_sub(done.get(&subject.name).copied().unwrap_or_default());
-            let epsilon = epsilons[epsilons.len() / 2];
-            let Ok(at) = subject.at(epsilon) else { continue };
-            left += here;
+            outlook.left += here;
             if here > 0 {
+                let (epsilon, at) = accepted.swap_remove(accepted.len() / 2);
                 let (cell, start) = (self.cell(subject, epsilon, at.proven()), Instant::now());
                 measure(subject, &at, &cell, 0, &prompts, self.tools)?;
-                seconds += start.elapsed().as_secs_f64() / tried as f64 * here as f64;
+                outlook.seconds += start.elapsed().as_secs_f64() / tried as f64 * here as f64;
             }
         }
-        Ok((left, seconds))
+        Ok(outlook)
     }
 
     /// The records that are of this grid and have all that it measures, the latest of each release.
@@ -209,6 +211,16 @@ impl Grid<'_> {
         }
         Ok(())
     }
+}
+
+/// How far a grid is.
+pub struct Outlook {
+    /// Releases that are done.
+    pub done: usize,
+    /// Releases to come.
+    pub left: usize,
+    /// About how many seconds they take.
+    pub seconds: f64,
 }
 
 /// An ε that a mechanism cannot have.

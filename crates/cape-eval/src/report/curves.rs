@@ -73,7 +73,9 @@ pub(super) fn trade_offs(set: &Set, styles: &Styles) -> Vec<Chart> {
     let mut charts = Vec::new();
     for privacy in set.measures(Good::Private) {
         for utility in set.measures(Good::Useful) {
-            let mut series = measured(set.mechanisms(), styles, |point| {
+            let with_references = measure::is_task(utility);
+            let drawn = if with_references { set.mechanisms() } else { set.compared() };
+            let mut series = measured(drawn, styles, |point| {
                 let (x, across) = percent(point.measures.get(privacy)?)?;
                 let (y, along) = percent(point.measures.get(utility)?)?;
                 let is_reference = is_reference(&point.mechanism);
@@ -170,7 +172,8 @@ fn references(set: &Set, measure: &str) -> Vec<(String, f64)> {
     let level = |point: &&&Point| is_reference(&point.mechanism);
     let of =
         |point: &&Point| Some((point.mechanism.clone(), percent(point.measures.get(measure)?)?.0));
-    set.points.iter().filter(level).filter_map(of).collect()
+    let points = set.points.iter().filter(level).filter(|_| measure::is_task(measure));
+    points.filter_map(of).collect()
 }
 
 /// A line for each mechanism, without those that have no spot.

@@ -20,9 +20,7 @@ use self::tasks::Task;
 use super::beside::{self, Ablations, middle};
 use super::subjects::{self, BUCKETS, LAMBDA_L, Made, Model, Words};
 use super::table::table;
-use super::{
-    EPSILONS, EXAMPLES, ONE_MODEL, chat, command, conduct, make_folder, meaning, notes, write,
-};
+use super::{EPSILONS, ONE_MODEL, chat, command, conduct, make_folder, meaning, notes, write};
 use crate::args::PaperArgs;
 use crate::commands::models;
 use crate::failure::{Done, Failure};
@@ -34,6 +32,9 @@ const COUNTS: [u32; 5] = [20, 50, 100, 150, 200];
 
 /// Of how many tokens it is shown where they go.
 const TOKENS: usize = 100;
+
+/// How many prompts of each task are shown with their releases, which are many.
+const EXAMPLES: usize = 1;
 
 /// What a task's files are called.
 const RECORDS: &str = "records.jsonl";
@@ -167,14 +168,14 @@ impl Protocol<'_> {
         for at in (1..self.tasks.len()).filter(|&at| self.is_continued(at)) {
             grids.push((self.grid(at, &alone), self.file(at, RECORDS)));
         }
-        let (mut all, mut left, mut seconds) = (0, 0, 0.0);
+        let (mut all, mut done, mut seconds) = (0, 0, 0.0);
         for (grid, path) in &grids {
             let outlook = grid.outlook(path)?;
-            all += grid.len();
-            left += outlook.0;
-            seconds += outlook.1;
+            all += outlook.done + outlook.left;
+            done += outlook.done;
+            seconds += outlook.seconds;
         }
-        let done = match all - left {
+        let done = match done {
             0 => String::new(),
             done => format!(", {} of them done", HumanCount(done as u64)),
         };
