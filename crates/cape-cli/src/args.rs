@@ -15,7 +15,7 @@ mod eval;
 
 pub(crate) use audit::{AuditArgs, AuditCommand, SampleArgs};
 pub(crate) use baseline::{BaselineArgs, UnknownArg, WordsArg};
-pub(crate) use eval::{EvalArgs, EvalMechanismArg};
+pub(crate) use eval::{ChatArgs, EvalArgs, EvalCommand, EvalMechanismArg, PaperArgs};
 
 /// Perturbs prompts under local differential privacy before they leave this machine.
 #[derive(Parser)]
@@ -66,6 +66,7 @@ fn misused(error: &clap::Error) -> Failure {
         _ => None,
     };
     let flag = known(ContextKind::InvalidArg).unwrap_or_default();
+    let command = known(ContextKind::InvalidSubcommand);
     let help = "`cape help` lists the commands, and `cape perturb --help` every setting";
     match error.kind() {
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
@@ -81,6 +82,12 @@ fn misused(error: &clap::Error) -> Failure {
         }
         ErrorKind::ArgumentConflict => {
             let other = known(ContextKind::PriorArg).unwrap_or_default();
+            if let Some(command) = command {
+                return Failure::usage(
+                    format!("{command} and {other} do not go together"),
+                    format!("its flags come after {command}; a file of that name is ./{command}"),
+                );
+            }
             Failure::usage(format!("{flag} and {other} do not go together"), help)
         }
         ErrorKind::MissingRequiredArgument => Failure::usage(format!("{flag} is missing"), help),
@@ -116,7 +123,7 @@ pub(crate) enum Command {
     /// Measure how fast prompts are perturbed on this machine, and where the time goes
     Bench(BenchArgs),
     /// Measure what a mechanism gives and what it costs: attacks, utility, and a report
-    Eval(EvalArgs),
+    Eval(Box<EvalArgs>),
     /// List the models that are there, fetch one from the hub, or store one compactly
     Models(ModelsArgs),
     /// Print completions for a shell
@@ -418,7 +425,7 @@ pub(crate) struct ModelsArgs {
 
 #[derive(Subcommand)]
 pub(crate) enum ModelsCommand {
-    /// Fetch a model from the Hugging Face hub; no other command uses the network
+    /// Fetch a model from the Hugging Face hub
     ///
     /// Of its files only those are fetched that are needed: config.json, the tokenizer, and the
     /// weights as safetensors. What was cut off is continued, and what arrives is kept only if its

@@ -209,6 +209,15 @@ fn prepared(
         lists.set_position(done);
     };
     let path = args.vectors.as_deref().or(file.vectors.as_deref());
+    if kind == Kind::Inferdpt && path.is_none() {
+        let given = [("--corpus", args.corpus.is_some()), ("--words", args.words.is_some())];
+        if let Some((flag, _)) = given.iter().find(|(_, given)| *given) {
+            return Err(Failure::usage(
+                format!("{flag} has no meaning for inferdpt on the pieces of the device model"),
+                "it goes with --vectors",
+            ));
+        }
+    }
     let prepared = match path {
         Some(path) => {
             let vectors = Box::new(load_vectors(path)?);
@@ -217,7 +226,16 @@ fn prepared(
         None => Prepared::new(&settings, Source::Device(&model()?), &mut progress),
     };
     lists.finish_and_clear();
-    Ok(prepared?)
+    let prepared = prepared?;
+    warn_of_lists(&prepared);
+    Ok(prepared)
+}
+
+/// Says if lists will have to be made again the next time.
+pub(crate) fn warn_of_lists(prepared: &Prepared) {
+    if let Some(why) = &prepared.not_stored {
+        note(&format!("warning: the lists of words were not stored beside the vectors: {why}\n"));
+    }
 }
 
 /// Loads word vectors with a bar, and says what is worth knowing about the file.

@@ -26,6 +26,7 @@ fn help() {
         ("help_calibrate", &["calibrate", "--help"]),
         ("help_bench", &["bench", "--help"]),
         ("help_eval", &["eval", "--help"]),
+        ("help_eval_paper", &["eval", "paper", "--help"]),
         ("help_models_pack", &["models", "pack", "--help"]),
         ("help_models_pull", &["models", "pull", "--help"]),
     ] {
