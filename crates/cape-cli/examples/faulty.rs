@@ -48,7 +48,7 @@ fn main() {
         epsilon: Epsilon::new(factor * epsilon.parse::<f64>().unwrap()).unwrap(),
         buckets: Buckets::Ranked { alpha: None },
         context,
-        candidates: Candidates::Typed,
+        candidates: Candidates::default(),
         utility: Utility::PAPER,
     };
     let cape = Cape::new(Arc::clone(&device.model), settings).unwrap();
