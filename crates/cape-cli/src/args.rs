@@ -9,9 +9,11 @@ use serde::Deserialize;
 
 use crate::failure::{Done, Failure};
 
+mod audit;
 mod baseline;
 mod eval;
 
+pub(crate) use audit::{AuditArgs, AuditCommand, ContextAuditArgs, ExactAuditArgs};
 pub(crate) use baseline::{BaselineArgs, UnknownArg, WordsArg};
 pub(crate) use eval::{EvalArgs, EvalMechanismArg};
 
@@ -113,6 +115,8 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Measure what a mechanism gives and what it costs: attacks, utility, and a report
     Eval(EvalArgs),
+    /// Check the stated ε: enumerate what one token, or one changed token, can give away
+    Audit(AuditArgs),
     /// List the models that are there, fetch one from the hub, or store one compactly
     Models(ModelsArgs),
     /// Print completions for a shell

@@ -5,6 +5,7 @@ mod commands;
 mod failure;
 mod input;
 mod output;
+mod position;
 mod settings;
 
 use std::process::ExitCode;
@@ -29,6 +30,7 @@ fn run() -> Done {
         Command::Calibrate(args) => commands::calibrate::run(&args),
         Command::Bench(args) => commands::bench::run(&args),
         Command::Eval(args) => commands::eval::run(&args),
+        Command::Audit(args) => commands::audit::run(&args),
         Command::Models(args) => commands::models::run(&args),
         Command::Completions { shell } => commands::completions::run(shell),
     }

@@ -121,6 +121,29 @@ impl Santext {
         Some(Odds { kept, ..odds })
     }
 
+    /// The words that the promise speaks of, as rows: those that can be drawn.
+    pub(crate) fn covered(&self) -> &[u32] {
+        &self.drawn
+    }
+
+    /// Whether an unknown word is drawn for as well.
+    pub(crate) fn covers_unknown(&self) -> bool {
+        self.unknown == Unknown::Replace
+    }
+
+    pub(crate) fn words(&self) -> &Lexicon {
+        &self.words
+    }
+
+    /// The probabilities of all that can be drawn, for one row; none is an unknown word.
+    pub(crate) fn probabilities(&self, row: Option<u32>) -> Vec<f64> {
+        let Some(row) = row else { return vec![1.0 / self.drawn.len() as f64; self.drawn.len()] };
+        // not kept: every row is wanted once
+        let Row { distances, sums } = self.compute(&[row]).swap_remove(0);
+        let total = sums.last().copied().unwrap_or_default();
+        distances.iter().map(|&d| ratio(self.weight(d), total)).collect()
+    }
+
     fn is_drawn(&self, row: u32) -> bool {
         self.drawn.binary_search(&row).is_ok()
     }
@@ -134,27 +157,35 @@ impl Santext {
         let mut rows: Vec<Option<Arc<Row>>> =
             wanted.iter().map(|row| self.recent.get(row)).collect();
         let missing: Vec<usize> = (0..rows.len()).filter(|&i| rows[i].is_none()).collect();
+        let computed = self.compute(&missing.iter().map(|&i| wanted[i]).collect::<Vec<_>>());
+        for (row, i) in computed.into_iter().zip(missing) {
+            let row = Arc::new(row);
+            self.recent.put(wanted[i], Arc::clone(&row));
+            rows[i] = Some(row);
+        }
+        rows.into_iter().flatten().collect()
+    }
+
+    fn compute(&self, wanted: &[u32]) -> Vec<Row> {
         let mut distances: Vec<Vec<f32>> =
-            missing.iter().map(|_| Vec::with_capacity(self.drawn.len())).collect();
+            wanted.iter().map(|_| Vec::with_capacity(self.drawn.len())).collect();
         for tile in self.drawn.chunks(TILE) {
-            for (distances, &i) in distances.iter_mut().zip(&missing) {
-                let own = self.words.vector(wanted[i] as usize);
+            for (distances, &row) in distances.iter_mut().zip(wanted) {
+                let own = self.words.vector(row as usize);
                 let to = |&row: &u32| squared(own, self.words.vector(row as usize)).sqrt();
                 distances.extend(tile.iter().map(to));
             }
         }
-        for (distances, i) in distances.into_iter().zip(missing) {
+        let row = |distances: Vec<f32>| {
             let mut sum = U256::ZERO;
             let block = |block: &[f32]| {
                 sum += block.iter().map(|&d| self.weight(d)).sum::<U256>();
                 sum
             };
             let sums = distances.chunks(BLOCK).map(block).collect();
-            let row = Arc::new(Row { distances, sums });
-            self.recent.put(wanted[i], Arc::clone(&row));
-            rows[i] = Some(row);
-        }
-        rows.into_iter().flatten().collect()
+            Row { distances, sums }
+        };
+        distances.into_iter().map(row).collect()
     }
 
     /// What becomes of a token; `rows` are those of the words `wanted`, this one among them.
