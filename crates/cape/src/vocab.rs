@@ -235,8 +235,8 @@ impl Vocab {
     /// there, and what a text can have though it is never drawn: the unknown token, and parts of
     /// characters.
     ///
-    /// A position within a longer word can hold any of them; one that is a whole word holds no
-    /// stopword and no mark, as these are kept. So the set is somewhat larger than need be.
+    /// A piece of a longer word can be any of them. A whole word that is kept is among them as well, though
+    /// it makes its position one that is not sensitive: what is kept is not the vocabulary's to say.
     #[must_use]
     pub fn inputs(&self, piece: Piece, which: Candidates) -> Vec<TokenId> {
         let is_part = |&id: &TokenId| {

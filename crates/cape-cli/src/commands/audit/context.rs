@@ -12,7 +12,7 @@ use cape::text::{Outcome, TokenId, Tokens};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::{up, wanting};
+use super::{sensitive_inputs, up, wanting};
 use crate::args::ContextAuditArgs;
 use crate::failure::{Done, Failure};
 use crate::settings::{Chosen, Ready};
@@ -41,7 +41,7 @@ pub(super) fn run(args: &ContextAuditArgs) -> Done {
             let at = changed((&text, &tokens), (&other, &others)).map_err(not_neighbours)?;
             Other { at, losses: compare(&own, &rows(&raw, &others, &none)?), tokens: others }
         }
-        None => worst(args, &raw, &tokens, &own)?,
+        None => worst(args, &ready, &raw, &tokens, &own)?,
     };
     let along = release(&released, &tokens)?;
     let released_losses =
@@ -115,7 +115,13 @@ fn compare(a: &[Row<'_>], b: &[Row<'_>]) -> Vec<Loss> {
 
 /// The prompt that is farthest off in the raw context, of those with another token in the place of one:
 /// a few at each position, spread over all that could stand there.
-fn worst(args: &ContextAuditArgs, raw: &Cape, tokens: &Tokens, own: &[Row<'_>]) -> Done<Other> {
+fn worst(
+    args: &ContextAuditArgs,
+    ready: &Ready,
+    raw: &Cape,
+    tokens: &Tokens,
+    own: &[Row<'_>],
+) -> Done<Other> {
     if args.tries == 0 {
         return Err(Failure::usage("--tries is zero", "it takes one word at least"));
     }
@@ -126,7 +132,8 @@ fn worst(args: &ContextAuditArgs, raw: &Cape, tokens: &Tokens, own: &[Row<'_>]) 
     let none = vec![None; tokens.as_slice().len()];
     let mut pairs: Vec<(usize, TokenId)> = Vec::new();
     for &i in &places {
-        let mut inputs = raw.position(tokens, &none, i)?.inputs();
+        let inputs = raw.position(tokens, &none, i)?.inputs();
+        let mut inputs = sensitive_inputs(ready, tokens, i, &inputs);
         inputs.retain(|&id| id != tokens.as_slice()[i].id);
         let tries = args.tries.min(inputs.len());
         // from the middle of as many equal parts

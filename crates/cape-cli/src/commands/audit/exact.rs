@@ -5,7 +5,6 @@ mod report;
 use cape::audit::Span;
 use cape::audit::position::{Buckets, Exact};
 use cape::audit::words::Words;
-use cape::mechanism::Baseline;
 use cape::mechanism::cape::{Cape, Position, Row};
 use cape::sample::Share;
 use cape::text::TokenId;
@@ -14,7 +13,7 @@ use cape_models::baselines::Kind;
 use rayon::prelude::*;
 
 use self::report::{Found, Metric, Pair, Paper, PerOutput, Report, Side};
-use super::wanting;
+use super::{sensitive_inputs, wanting};
 use crate::args::ExactAuditArgs;
 use crate::failure::{Done, Failure};
 use crate::settings::{Chosen, Ready};
@@ -28,15 +27,18 @@ pub(super) fn run(args: &ExactAuditArgs) -> Done {
     let ready = Ready::new(&args.mechanism)?;
     let tokens = ready.tokenizer.tokenize(&text, &ready.keep)?;
     let i = position::sensitive(&tokens, args.token)?;
-    let vocab = ready.tokenizer.vocab();
+    let (vocab, own) = (ready.tokenizer.vocab(), tokens.as_slice()[i].id);
     let found = match &ready.chosen {
         Chosen::Cape(cape, _) => {
             let drawn = position::drawn(&text, &tokens, args.released.as_deref(), i, vocab)?;
             let position = cape.position(&tokens, &drawn, i)?;
-            of_cape(args, cape, &position, tokens.as_slice()[i].id, vocab)?
+            let inputs = sensitive_inputs(&ready, &tokens, i, &position.inputs());
+            of_cape(args, cape, &position, &inputs, own, vocab)?
         }
         Chosen::Baseline(baseline, kind, _) => {
-            of_words(args, baseline, *kind, tokens.as_slice()[i].id, vocab)?
+            let words = Words::new(baseline, vocab, own);
+            let inputs = sensitive_inputs(&ready, &tokens, i, words.inputs());
+            of_words(args, &words, *kind, &inputs, own, vocab)?
         }
     };
     let report = Report::new(args.token, &ready, found);
@@ -47,13 +49,15 @@ pub(super) fn run(args: &ExactAuditArgs) -> Done {
     }
 }
 
-/// The tokens to try: all of them, or so many at equal distances, with the prompt's own among them.
+/// The tokens to try: all of them, or so many at equal distances, with the prompt's own among them if it
+/// is one of them.
 fn sampled(inputs: &[TokenId], own: TokenId, sample: Option<usize>) -> Vec<TokenId> {
     let Some(sample) = sample.filter(|&sample| sample < inputs.len()) else {
         return inputs.to_vec();
     };
     let evenly = (0..sample - 1).map(|k| inputs[k * inputs.len() / (sample - 1)]);
-    let mut some: Vec<TokenId> = evenly.chain([own]).collect();
+    let own = inputs.binary_search(&own).is_ok().then_some(own);
+    let mut some: Vec<TokenId> = evenly.chain(own).collect();
     some.sort_unstable();
     some.dedup();
     some
@@ -63,11 +67,11 @@ fn of_cape(
     args: &ExactAuditArgs,
     cape: &Cape,
     position: &Position<'_>,
+    inputs: &[TokenId],
     own: TokenId,
     vocab: &Vocab,
 ) -> Done<Found> {
-    let inputs = position.inputs();
-    let tried = sampled(&inputs, own, args.sample);
+    let tried = sampled(inputs, own, args.sample);
     let bar = output::bar(tried.len() as u64, "tokens");
     let exact = tried
         .par_iter()
@@ -83,7 +87,7 @@ fn of_cape(
         .try_reduce(|| Exact::new(position), |a, b| Ok(a.merge(b)));
     bar.finish_and_clear();
     let exact = exact?;
-    let Some(found) = exact.findings() else { unreachable!("two rows at least were added") };
+    let found = exact.findings().ok_or_else(nothing)?;
     let side = |(share, input): (Share, u32)| -> Done<Side> {
         let t = tried[input as usize];
         let (rank, bucket_size) = match position.row(t)? {
@@ -131,16 +135,24 @@ fn paper(cape: &Cape, buckets: &Buckets, loss: f64) -> Paper {
     Paper { epsilon_prime, epsilon, fewest_buckets, most_buckets, exceeded: loss > epsilon }
 }
 
+/// No token could stand there and be drawn for.
+fn nothing() -> Failure {
+    Failure::new(
+        "no token is drawn for there with these settings",
+        "nothing is promised, and nothing can be compared",
+    )
+}
+
 /// A mechanism that looks at the word alone: every position is like every other.
 fn of_words(
     args: &ExactAuditArgs,
-    baseline: &Baseline,
+    words: &Words<'_>,
     kind: Kind,
+    inputs: &[TokenId],
     own: TokenId,
     vocab: &Vocab,
 ) -> Done<Found> {
-    let words = Words::new(baseline, vocab, own);
-    let tried = sampled(words.inputs(), own, args.sample);
+    let tried = sampled(inputs, own, args.sample);
     let bar = output::bar(tried.len() as u64, "words");
     let exact = tried
         .par_iter()
@@ -155,12 +167,7 @@ fn of_words(
         )
         .reduce(|| words.start(), cape::audit::words::Exact::merge);
     bar.finish_and_clear();
-    let Some((found, at_most)) = words.findings(&exact) else {
-        return Err(Failure::new(
-            "no word is drawn for with these settings",
-            "nothing is promised, and nothing can be compared",
-        ));
-    };
+    let (found, at_most) = words.findings(&exact).ok_or_else(nothing)?;
     let name = |id: TokenId| {
         if id == vocab.unknown() { "an unknown word".to_owned() } else { vocab.token(id) }
     };
@@ -174,7 +181,7 @@ fn of_words(
     };
     let Span { most, least } = found.span;
     Ok(Found {
-        inputs: words.inputs().len(),
+        inputs: inputs.len(),
         inputs_tried: tried.len(),
         outputs: found.losses.len(),
         loss: found.loss(),

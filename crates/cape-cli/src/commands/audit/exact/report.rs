@@ -112,11 +112,15 @@ pub(super) struct Report {
     holds: Option<bool>,
 }
 
+/// Whether what was found is within what is stated; none where nothing is.
+fn holds(found: &Found, stated: f64) -> Option<bool> {
+    let by_distance = found.metric.as_ref().is_none_or(|metric| metric.holds);
+    stated.is_finite().then_some(found.loss <= stated && by_distance)
+}
+
 impl Report {
     pub(super) fn new(token: usize, ready: &Ready, found: Found) -> Self {
         let (form, guarantee) = (ready.form(), ready.mechanism().guarantee());
-        let by_distance = found.metric.as_ref().is_none_or(|metric| metric.holds);
-        let holds = found.loss <= guarantee.bound && by_distance;
         Self {
             mechanism: form.mechanism,
             buckets: form.cape.map(|(buckets, _)| buckets),
@@ -127,7 +131,7 @@ impl Report {
             epsilon_stated: guarantee.bound,
             notion: guarantee.notion.to_string(),
             evidence: guarantee.evidence.to_string(),
-            holds: guarantee.bound.is_finite().then_some(holds),
+            holds: holds(&found, guarantee.bound),
             found,
         }
     }
@@ -206,5 +210,58 @@ impl fmt::Display for Report {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(loss: f64, stated: f64, metric: Option<bool>) -> Report {
+        let side = || Side {
+            input: "a".into(),
+            probability: 0.5,
+            rank: None,
+            bucket_size: None,
+            weight: None,
+            total_weight: None,
+        };
+        let found = Found {
+            inputs: 2,
+            inputs_tried: 2,
+            outputs: 2,
+            loss,
+            loss_at_most: None,
+            pair: Pair { output: "a".into(), likely: side(), unlikely: side() },
+            per_output: PerOutput { median: loss, p90: loss, max: loss },
+            paper: None,
+            metric: metric.map(|holds| Metric { pairs: 1, epsilon_per_distance: 1.0, holds }),
+            outside: None,
+        };
+        Report {
+            mechanism: "santext",
+            buckets: None,
+            context: None,
+            words: None,
+            token: 1,
+            epsilon_nominal: 1.0,
+            epsilon_stated: stated,
+            notion: "metric LDP".into(),
+            evidence: "proof".into(),
+            holds: holds(&found, stated),
+            found,
+        }
+    }
+
+    #[test]
+    fn what_exceeds_its_statement_is_found_wanting() {
+        assert_eq!(report(1.0, 1.0, None).wanting(), None);
+        assert_eq!(report(1.0, 1.0, Some(true)).wanting(), None);
+        let above = report(1.2, 1.0, None);
+        assert!(above.wanting().is_some_and(|what| what.contains("1.200000")));
+        assert!(above.to_string().contains("IT DOES NOT HOLD"));
+        assert!(report(0.5, 1.0, Some(false)).wanting().is_some());
+        // where nothing is stated, nothing can be wanting
+        assert_eq!(report(9.0, f64::INFINITY, None).wanting(), None);
     }
 }
