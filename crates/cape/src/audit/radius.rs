@@ -149,4 +149,22 @@ mod tests {
         let added = scales.len() as f64 * h * h / 4.0;
         assert!(variance > spread - 1e-6 && variance < spread + added, "{variance} {spread}");
     }
+
+    /// What the lattice does to the law: three times the step moves probabilities by little, also small
+    /// ones. (Edges between points of the one are edges between points of the other.)
+    #[test]
+    fn a_finer_lattice_says_the_same() {
+        let scales = [0.4; 40];
+        let h = 0.015;
+        let ((fine, beyond), (coarse, more)) =
+            (sum_of_squares(&scales, h), sum_of_squares(&scales, 3.0 * h));
+        let mut least = 1.0_f64;
+        for k in (1..POINTS / 3).step_by(50) {
+            let above = |law: &[f64], k: usize, beyond: f64| law[k..].iter().sum::<f64>() + beyond;
+            let (a, b) = (above(&fine, 3 * k - 1, beyond), above(&coarse, k, more));
+            assert!((a / b).ln().abs() < 1e-3, "{a} {b} at {k}");
+            least = least.min(a);
+        }
+        assert!(least < 1e-4, "{least}");
+    }
 }

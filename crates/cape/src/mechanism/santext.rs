@@ -139,9 +139,10 @@ impl Santext {
     pub(crate) fn probabilities(&self, row: Option<u32>) -> Vec<f64> {
         let Some(row) = row else { return vec![1.0 / self.drawn.len() as f64; self.drawn.len()] };
         // not kept: every row is wanted once
-        let Row { distances, sums } = self.compute(&[row]).swap_remove(0);
-        let total = sums.last().copied().unwrap_or_default();
-        distances.iter().map(|&d| ratio(self.weight(d), total)).collect()
+        let distances = self.distances(&[row]).swap_remove(0);
+        let weights: Vec<U256> = distances.iter().map(|&d| self.weight(d)).collect();
+        let total = weights.iter().sum();
+        weights.iter().map(|&weight| ratio(weight, total)).collect()
     }
 
     fn is_drawn(&self, row: u32) -> bool {
@@ -157,16 +158,23 @@ impl Santext {
         let mut rows: Vec<Option<Arc<Row>>> =
             wanted.iter().map(|row| self.recent.get(row)).collect();
         let missing: Vec<usize> = (0..rows.len()).filter(|&i| rows[i].is_none()).collect();
-        let computed = self.compute(&missing.iter().map(|&i| wanted[i]).collect::<Vec<_>>());
-        for (row, i) in computed.into_iter().zip(missing) {
-            let row = Arc::new(row);
+        let distances = self.distances(&missing.iter().map(|&i| wanted[i]).collect::<Vec<_>>());
+        for (distances, i) in distances.into_iter().zip(missing) {
+            let mut sum = U256::ZERO;
+            let block = |block: &[f32]| {
+                sum += block.iter().map(|&d| self.weight(d)).sum::<U256>();
+                sum
+            };
+            let sums = distances.chunks(BLOCK).map(block).collect();
+            let row = Arc::new(Row { distances, sums });
             self.recent.put(wanted[i], Arc::clone(&row));
             rows[i] = Some(row);
         }
         rows.into_iter().flatten().collect()
     }
 
-    fn compute(&self, wanted: &[u32]) -> Vec<Row> {
+    /// The distances of some words to all that are drawn, in one pass over the vectors.
+    fn distances(&self, wanted: &[u32]) -> Vec<Vec<f32>> {
         let mut distances: Vec<Vec<f32>> =
             wanted.iter().map(|_| Vec::with_capacity(self.drawn.len())).collect();
         for tile in self.drawn.chunks(TILE) {
@@ -176,16 +184,7 @@ impl Santext {
                 distances.extend(tile.iter().map(to));
             }
         }
-        let row = |distances: Vec<f32>| {
-            let mut sum = U256::ZERO;
-            let block = |block: &[f32]| {
-                sum += block.iter().map(|&d| self.weight(d)).sum::<U256>();
-                sum
-            };
-            let sums = distances.chunks(BLOCK).map(block).collect();
-            Row { distances, sums }
-        };
-        distances.into_iter().map(row).collect()
+        distances
     }
 
     /// What becomes of a token; `rows` are those of the words `wanted`, this one among them.

@@ -185,7 +185,8 @@ fn of_words(
         inputs_tried: tried.len(),
         outputs: found.losses.len(),
         loss: found.loss(),
-        loss_at_most: (kind == Kind::Inferdpt).then_some(at_most),
+        // of a part of them it would be no upper bound of anything
+        loss_at_most: (kind == Kind::Inferdpt && tried.len() == inputs.len()).then_some(at_most),
         pair: Pair {
             output: name(words.outputs()[found.output]),
             likely: side(most),

@@ -162,7 +162,11 @@ impl fmt::Display for Report {
         let all = inputs_tried == inputs;
         let tried =
             if all { format!("all {inputs}") } else { format!("{inputs_tried} of {inputs}") };
-        writeln!(f, "compared: {tried} tokens that could stand there, each with every other\n")?;
+        let other = match self.mechanism {
+            "custext" | "custext+" => "every other of its list",
+            _ => "every other",
+        };
+        writeln!(f, "compared: {tried} tokens that could stand there, each with {other}\n")?;
         let mut line = |name: &str, loss: f64, remark: &str| {
             writeln!(f, "{}", format!("{name:18} {:>11}  {remark}", up(loss)).trim_end())
         };
