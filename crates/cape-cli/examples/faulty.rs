@@ -49,7 +49,7 @@ fn main() {
         buckets: Buckets::Ranked { alpha: None },
         context,
         candidates: Candidates::default(),
-        utility: Utility::PAPER,
+        utility: Utility::default(),
     };
     let cape = Cape::new(Arc::clone(&device.model), settings).unwrap();
     let seed = cape::rng::secure().unwrap().next_u64();

@@ -13,7 +13,7 @@ mod audit;
 mod baseline;
 mod eval;
 
-pub(crate) use audit::{AuditArgs, AuditCommand, SampleArgs};
+pub(crate) use audit::{AuditArgs, AuditCommand, ContextAuditArgs, ExactAuditArgs, SampleArgs};
 pub(crate) use baseline::{BaselineArgs, UnknownArg, WordsArg};
 pub(crate) use eval::{ChatArgs, EvalArgs, EvalCommand, EvalMechanismArg, PaperArgs};
 
@@ -186,7 +186,11 @@ pub(crate) struct MechanismArgs {
     #[arg(long, env = "CAPE_UTILITY", hide_env = true)]
     pub(crate) utility: Option<UtilityArg>,
 
-    /// Importance λ_L of the context in the utility [default: 0.5, log-linear 0.03]
+    /// How far apart two meanings are [default: cosine; euclidean for equal-width]
+    #[arg(long, env = "CAPE_DISTANCE", hide_env = true)]
+    pub(crate) distance: Option<DistanceArg>,
+
+    /// Importance λ_L of the context in the utility [default: 0.5, log-linear 0.02]
     #[arg(
         long,
         env = "CAPE_LAMBDA_L",
@@ -301,6 +305,15 @@ pub(crate) enum UtilityArg {
     Paper,
     /// λ_L · log-probability − λ_D · distance
     LogLinear,
+}
+
+#[derive(Clone, Copy, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum DistanceArg {
+    /// Of the directions of the model's input embeddings
+    Cosine,
+    /// Of the embeddings themselves, as in the paper
+    Euclidean,
 }
 
 #[derive(Clone, Copy, ValueEnum, Deserialize)]

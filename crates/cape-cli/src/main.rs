@@ -5,6 +5,7 @@ mod commands;
 mod failure;
 mod input;
 mod output;
+mod position;
 mod settings;
 
 use std::process::ExitCode;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cape::context::Context;
+use cape::distance::Distance;
 use cape::keep::KeepList;
 use cape::mechanism::cape::{Buckets, Cape, Settings};
 use cape::mechanism::{Baseline, Mechanism, Unknown};
@@ -17,8 +18,8 @@ use cape_models::{Arithmetic, Device, Kernel, Options};
 use serde::Deserialize;
 
 use crate::args::{
-    ArithmeticArg, BucketsArg, CandidatesArg, ContextArg, MechanismArg, MechanismArgs, UnknownArg,
-    UtilityArg, WordsArg,
+    ArithmeticArg, BucketsArg, CandidatesArg, ContextArg, DistanceArg, MechanismArg, MechanismArgs,
+    UnknownArg, UtilityArg, WordsArg,
 };
 use crate::failure::{Done, Failure, io};
 use crate::output::{self, note};
@@ -38,6 +39,7 @@ struct File {
     candidates: Option<CandidatesArg>,
     alpha: Option<f64>,
     utility: Option<UtilityArg>,
+    distance: Option<DistanceArg>,
     lambda_l: Option<f64>,
     lambda_d: Option<f64>,
     bucket_count: Option<usize>,
@@ -153,6 +155,7 @@ fn fitting(args: &MechanismArgs, kind: Option<Kind>) -> Done {
         ("--candidates", cape.candidates.is_some(), kind.is_none()),
         ("--alpha", cape.alpha.is_some(), kind.is_none()),
         ("--utility", cape.utility.is_some(), kind.is_none()),
+        ("--distance", cape.distance.is_some(), kind.is_none()),
         ("--lambda-l", cape.lambda_l.is_some(), kind.is_none()),
         ("--lambda-d", cape.lambda_d.is_some(), kind.is_none()),
         ("--bucket-count", cape.bucket_count.is_some(), kind.is_none()),
@@ -337,8 +340,8 @@ fn settings(args: &MechanismArgs, file: &File, epsilon: Epsilon) -> Done<Setting
                 "it goes with --buckets ranked",
             ));
         }
-        (None, Buckets::Ranked { .. }) => Utility::default(),
-        (Some(UtilityArg::Paper), _) | (_, Buckets::EqualWidth { .. }) => Utility::PAPER,
+        (_, Buckets::Ranked { .. }) => Utility::default(),
+        (_, Buckets::EqualWidth { .. }) => Utility::PAPER,
     };
     Ok(Settings {
         epsilon,
@@ -353,7 +356,12 @@ fn settings(args: &MechanismArgs, file: &File, epsilon: Epsilon) -> Done<Setting
             Some(CandidatesArg::Common) => Candidates::Common,
             None => Candidates::default(),
         },
-        utility: utility.with(
+        utility: match args.distance.or(file.distance) {
+            Some(DistanceArg::Euclidean) => utility.by(Distance::Euclidean),
+            Some(DistanceArg::Cosine) => utility.by(Distance::Cosine),
+            None => utility,
+        }
+        .with(
             args.lambda_l.or(file.lambda_l).unwrap_or(utility.l()),
             args.lambda_d.or(file.lambda_d).unwrap_or(utility.d()),
         )?,

@@ -140,6 +140,10 @@ const WORKING: &[&[&str]] = &[
     &["perturb", "--candidates", "all", "--keep", "keep.txt"],
     &["explain", "--token", "1"],
     &["explain", "--token", "2", "--json", "--all"],
+    &["audit", "exact", "--token", "1"],
+    &["audit", "exact", "--token", "2", "--json", "--buckets", "equal-width"],
+    &["audit", "context", "--tries", "1"],
+    &["audit", "context", "--token", "1", "--tries", "1", "--json"],
 ];
 
 /// Flags under which any prompt is refused, and with which code.

@@ -135,6 +135,7 @@ impl Subject {
             ("context".to_owned(), json!(settings.context.as_str())),
             ("candidates".to_owned(), json!(format!("{:?}", settings.candidates).to_lowercase())),
             ("utility".to_owned(), json!(settings.utility.form().as_str())),
+            ("distance".to_owned(), json!(settings.utility.distance().as_str())),
             ("lambda_l".to_owned(), json!(settings.utility.l())),
             ("lambda_d".to_owned(), json!(settings.utility.d())),
             ("arithmetic".to_owned(), json!(device.arithmetic.name())),

@@ -9,11 +9,10 @@ use indicatif::ProgressBar;
 use rayon::prelude::*;
 
 use crate::args::SampleArgs;
-use crate::commands::explain;
 use crate::commands::perturb::{SIDE_BY_SIDE, side_by_side};
 use crate::failure::{Done, Failure};
 use crate::settings::{Chosen, Ready};
-use crate::{input, output};
+use crate::{input, output, position};
 
 mod command;
 mod report;
@@ -73,7 +72,7 @@ impl Pair {
         if let Some(other) = &args.other {
             return Self::of(ready, text, tokens, other.clone())?.ok_or_else(incomparable);
         }
-        let i = explain::sensitive(&tokens, args.token)?;
+        let i = position::sensitive(&tokens, args.token)?;
         let token = tokens.as_slice()[i];
         let with = |word: &str| format!("{}{word}{}", &text[..token.start], &text[token.end..]);
         if let Some(word) = &args.replace {
