@@ -272,8 +272,8 @@ fn notes(refused: &[Refused], vectors: bool) -> Vec<String> {
          that a mechanism keeps as it is counts as found."
             .to_owned(),
         "Bayes knows the mechanism and uses the device model as its prior. For the paper's form, whose \
-         draws see the true neighbours, the released ones stand in for them; InferDPT's radius is averaged \
-         over 64 values."
+         draws see the true neighbours, the released ones stand in for them. For SANTEXT and InferDPT it \
+         looks at the 100 most promising words, and averages InferDPT's radius over 64 values."
             .to_owned(),
     ];
     if !vectors {

@@ -76,7 +76,7 @@ pub fn audit(draws: &Draws, claim: &Claim, confidence: f64) -> Report {
     let columns = Columns::new(draws);
     let chosen = event::choose(&columns, claim.laws.as_ref());
     let events = chosen.len();
-    let each = alpha / events.max(1) as f64;
+    let each = alpha / event::MOST_EVENTS as f64;
     let tested = chosen.into_iter().map(|chosen| chosen.test(&columns, each));
     let event = tested.max_by(|a, b| a.epsilon.total_cmp(&b.epsilon));
     let (dependence, pairings) = dependence::test(&columns, alpha);

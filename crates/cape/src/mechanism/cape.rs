@@ -167,8 +167,9 @@ impl Cape {
             .get_or((t, piece), || self.settings.utility.nearness(&self.distances(t, piece)).into())
     }
 
-    /// How far a position's candidates are from the token it holds.
-    pub(crate) fn distances(&self, t: TokenId, piece: Piece) -> Vec<f32> {
+    /// How far a position's candidates are from the token it holds, in order of ids.
+    #[must_use]
+    pub fn distances(&self, t: TokenId, piece: Piece) -> Vec<f32> {
         let mut distances = self.model.distances(t, piece, self.settings.candidates);
         if let Some(all) = &self.lengths {
             let own = lengths(self.model.embeddings(), &[t])[0];

@@ -12,14 +12,14 @@ use cape::text::{Outcome, TokenId, Tokens};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::{sensitive_inputs, up, wanting};
+use super::{up, wanting};
 use crate::args::ContextAuditArgs;
 use crate::failure::{Done, Failure};
 use crate::settings::{Chosen, Ready};
 use crate::{input, output, position};
 
 pub(super) fn run(args: &ContextAuditArgs) -> Done {
-    let text = input::text(args.text.as_deref())?;
+    let text = input::line(args.text.as_deref())?;
     let ready = Ready::new(&args.mechanism)?;
     let Chosen::Cape(cape, device) = &ready.chosen else {
         return Err(Failure::usage(
@@ -41,7 +41,7 @@ pub(super) fn run(args: &ContextAuditArgs) -> Done {
             let at = changed((&text, &tokens), (&other, &others)).map_err(not_neighbours)?;
             Other { at, losses: compare(&own, &rows(&raw, &others, &none)?), tokens: others }
         }
-        None => worst(args, &ready, &raw, &tokens, &own)?,
+        None => worst(args, &raw, &tokens, &own)?,
     };
     let along = release(&released, &tokens)?;
     let released_losses =
@@ -115,13 +115,7 @@ fn compare(a: &[Row<'_>], b: &[Row<'_>]) -> Vec<Loss> {
 
 /// The prompt that is farthest off in the raw context, of those with another token in the place of one:
 /// a few at each position, spread over all that could stand there.
-fn worst(
-    args: &ContextAuditArgs,
-    ready: &Ready,
-    raw: &Cape,
-    tokens: &Tokens,
-    own: &[Row<'_>],
-) -> Done<Other> {
+fn worst(args: &ContextAuditArgs, raw: &Cape, tokens: &Tokens, own: &[Row<'_>]) -> Done<Other> {
     if args.tries == 0 {
         return Err(Failure::usage("--tries is zero", "it takes one word at least"));
     }
@@ -132,8 +126,7 @@ fn worst(
     let none = vec![None; tokens.as_slice().len()];
     let mut pairs: Vec<(usize, TokenId)> = Vec::new();
     for &i in &places {
-        let inputs = raw.position(tokens, &none, i)?.inputs();
-        let mut inputs = sensitive_inputs(ready, tokens, i, &inputs);
+        let mut inputs = raw.position(tokens, &none, i)?.inputs();
         inputs.retain(|&id| id != tokens.as_slice()[i].id);
         let tries = args.tries.min(inputs.len());
         // from the middle of as many equal parts

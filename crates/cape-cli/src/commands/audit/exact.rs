@@ -5,6 +5,7 @@ mod report;
 use cape::audit::Span;
 use cape::audit::position::{Buckets, Exact};
 use cape::audit::words::Words;
+use cape::context::Context;
 use cape::mechanism::cape::{Cape, Position, Row};
 use cape::sample::Share;
 use cape::text::TokenId;
@@ -13,7 +14,7 @@ use cape_models::baselines::Kind;
 use rayon::prelude::*;
 
 use self::report::{Found, Metric, Pair, Paper, PerOutput, Report, Side};
-use super::{sensitive_inputs, wanting};
+use super::wanting;
 use crate::args::ExactAuditArgs;
 use crate::failure::{Done, Failure};
 use crate::settings::{Chosen, Ready};
@@ -23,8 +24,18 @@ pub(super) fn run(args: &ExactAuditArgs) -> Done {
     if args.sample.is_some_and(|sample| sample < 2) {
         return Err(Failure::usage("--sample is too small", "it takes two tokens to compare"));
     }
-    let text = input::text(args.text.as_deref())?;
+    let text = input::line(args.text.as_deref())?;
     let ready = Ready::new(&args.mechanism)?;
+    let sees_releases = match &ready.chosen {
+        Chosen::Cape(cape, _) => cape.settings().context == Context::Released,
+        Chosen::Baseline(..) => false,
+    };
+    if args.released.is_some() && !sees_releases {
+        return Err(Failure::usage(
+            "--released changes nothing here",
+            "it goes with cape in the released context",
+        ));
+    }
     let tokens = ready.tokenizer.tokenize(&text, &ready.keep)?;
     let i = position::sensitive(&tokens, args.token)?;
     let (vocab, own) = (ready.tokenizer.vocab(), tokens.as_slice()[i].id);
@@ -32,13 +43,11 @@ pub(super) fn run(args: &ExactAuditArgs) -> Done {
         Chosen::Cape(cape, _) => {
             let drawn = position::drawn(&text, &tokens, args.released.as_deref(), i, vocab)?;
             let position = cape.position(&tokens, &drawn, i)?;
-            let inputs = sensitive_inputs(&ready, &tokens, i, &position.inputs());
-            of_cape(args, cape, &position, &inputs, own, vocab)?
+            of_cape(args, cape, &position, &position.inputs(), own, vocab)?
         }
         Chosen::Baseline(baseline, kind, _) => {
             let words = Words::new(baseline, vocab, own);
-            let inputs = sensitive_inputs(&ready, &tokens, i, words.inputs());
-            of_words(args, &words, *kind, &inputs, own, vocab)?
+            of_words(args, &words, *kind, words.inputs(), own, vocab)?
         }
     };
     let report = Report::new(args.token, &ready, found);
@@ -55,11 +64,11 @@ fn sampled(inputs: &[TokenId], own: TokenId, sample: Option<usize>) -> Vec<Token
     let Some(sample) = sample.filter(|&sample| sample < inputs.len()) else {
         return inputs.to_vec();
     };
-    let evenly = (0..sample - 1).map(|k| inputs[k * inputs.len() / (sample - 1)]);
-    let own = inputs.binary_search(&own).is_ok().then_some(own);
-    let mut some: Vec<TokenId> = evenly.chain(own).collect();
-    some.sort_unstable();
-    some.dedup();
+    let mut some: Vec<TokenId> = (0..sample).map(|k| inputs[k * inputs.len() / sample]).collect();
+    if let (Ok(_), Err(at)) = (inputs.binary_search(&own), some.binary_search(&own)) {
+        // in the place of its neighbour: in order, and as many
+        some[at.min(sample - 1)] = own;
+    }
     some
 }
 
@@ -125,6 +134,7 @@ fn of_cape(
         paper,
         metric: None,
         outside: None,
+        own_covered: true,
     })
 }
 
@@ -195,6 +205,7 @@ fn of_words(
         per_output: PerOutput::of(&found),
         paper: None,
         metric: exact.metric().map(Metric::of),
+        own_covered: inputs.binary_search(&own).is_ok(),
         outside: match kind {
             Kind::Santext => None,
             Kind::SantextPlus => Some("a frequent word and any other: ∞, as it is mostly kept"),

@@ -29,7 +29,7 @@ pub(crate) fn run(args: &SampleArgs) -> Done {
     }
     let claimed = args.claimed.map(Epsilon::new).transpose()?.map(Epsilon::get);
     let subject = args.command.as_deref().map(Subject::new).transpose()?;
-    let text = input::text(args.text.as_deref())?;
+    let text = input::line(args.text.as_deref())?;
     let (draws, tested) = match (&subject, claimed) {
         (Some(subject), Some(epsilon)) => {
             let other = args.other.clone().ok_or_else(|| {
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &SampleArgs) -> Done {
             })?;
             let claim = Claim { epsilon, laws: None };
             let draws = commanded(args, subject, [&text, &other])?;
-            (draws, Tested { claim, differing: None })
+            (draws, Tested { claim, differing: Vec::new() })
         }
         (subject, claimed) => {
             let ready = Ready::new(&args.mechanism)?;
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &SampleArgs) -> Done {
                 Some(subject) => commanded(args, subject, texts)?,
                 None => drawn_here(args, &ready, texts)?,
             };
-            (draws, Tested { claim, differing: Some(pair.differing) })
+            (draws, Tested { claim, differing: pair.words() })
         }
     };
     let report = audit(&draws, &tested.claim, args.confidence);
@@ -86,7 +86,7 @@ impl Pair {
             ));
         };
         let (model, which) = (&device.model, cape.settings().candidates);
-        let distances = model.distances(token.id, token.piece, which);
+        let distances = cape.distances(token.id, token.piece);
         let mut far: Vec<_> =
             distances.iter().zip(model.vocab().candidates(token.piece, which)).collect();
         far.sort_by(|a, b| b.0.total_cmp(a.0));
@@ -109,6 +109,15 @@ impl Pair {
             tokens: [tokens, other_tokens],
             differing,
         }))
+    }
+
+    /// The tokens in which they differ, as they are written.
+    fn words(&self) -> Vec<[String; 2]> {
+        let [one, other] = &self.tokens;
+        let both = one.as_slice().iter().zip(other.as_slice()).filter(|(a, b)| a.id != b.id);
+        let [text, others] = &self.texts;
+        both.map(|(a, b)| [text[a.start..a.end].to_owned(), others[b.start..b.end].to_owned()])
+            .collect()
     }
 
     fn claim(&self, ready: &Ready, claimed: Option<f64>) -> Done<Claim> {

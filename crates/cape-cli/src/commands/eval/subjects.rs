@@ -20,6 +20,9 @@ use crate::settings;
 /// How many tokens the Bayes attack looks at for a position.
 const BAYES_MOST: usize = 2000;
 
+/// The same for mechanisms on words, where each costs a sum over all words: the most promising.
+const BAYES_WORDS: usize = 100;
+
 /// The paper's N_b and λ_L.
 pub(super) const BUCKETS: usize = 50;
 pub(super) const LAMBDA_L: f64 = 0.5;
@@ -132,7 +135,7 @@ pub(super) fn baseline(kind: Kind, model: &Model, words: Words<'_>) -> Done<Subj
     };
     let prepared = Prepared::new(&own, source, &mut |_, _| {})?;
     settings::warn_of_lists(&prepared);
-    Ok(Subject::baseline(&id, prepared, BAYES_MOST))
+    Ok(Subject::baseline(&id, prepared, BAYES_WORDS))
 }
 
 /// Settings of Cape; the ε is chosen later.

@@ -75,6 +75,13 @@ impl<'a> Column<'a> {
         self.words.len() > 1
     }
 
+    /// Whether the releases of the first run are not all the same there.
+    pub(super) fn varies_at_first(&self) -> bool {
+        let mut codes = self.codes[0].iter().flatten();
+        let first = codes.next();
+        codes.any(|code| Some(code) != first)
+    }
+
     /// How often each word is among these.
     pub(super) fn counts(&self, codes: &[u32]) -> Vec<u32> {
         let mut counts = vec![0; self.words.len()];

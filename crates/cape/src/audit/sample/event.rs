@@ -7,7 +7,7 @@ use super::columns::{Column, Columns, Place};
 use super::law::Law;
 
 /// How many events are tested: the more, the wider each one's bounds.
-const MOST_EVENTS: usize = 8;
+pub(super) const MOST_EVENTS: usize = 8;
 
 /// How many words of an event are named.
 const NAMED: usize = 3;
@@ -76,9 +76,14 @@ pub(super) struct Chosen<'a> {
     promise: f64,
 }
 
-/// The events that the first run speaks for.
+/// The events that the first run speaks for; nothing of the second is looked at.
 pub(super) fn choose<'a>(columns: &'a Columns<'a>, laws: Option<&[Law; 2]>) -> Vec<Chosen<'a>> {
-    let mut scores: Vec<Score<'a>> = columns.0.iter().map(Score::by_counts).collect();
+    let mut columns: Vec<&'a Column<'a>> =
+        columns.0.iter().filter(|column| column.varies_at_first()).collect();
+    let places = columns.iter().filter(|column| column.place != Place::Whole).count();
+    // with one place that varies the whole tells nothing more
+    columns.retain(|column| places != 1 || column.place != Place::Whole);
+    let mut scores: Vec<Score<'a>> = columns.iter().map(|c| Score::by_counts(c)).collect();
     let words: Vec<_> = scores
         .iter()
         .filter(|score| score.place != Place::Whole)
@@ -88,13 +93,13 @@ pub(super) fn choose<'a>(columns: &'a Columns<'a>, laws: Option<&[Law; 2]>) -> V
         scores.push(Score { place: Place::Words, terms: words });
     }
     if let Some(laws) = laws {
-        let at = columns.0.iter().find(|column| column.place == laws[0].place());
+        let at = columns.iter().find(|column| column.place == laws[0].place());
         scores.extend(at.map(|column| Score::by_law(column, laws)));
     }
     let mut chosen: Vec<Chosen<'a>> = Vec::new();
     for reversed in [false, true] {
         chosen.extend(scores.iter().filter_map(|score| Chosen::new(score.clone(), reversed)));
-        chosen.extend(columns.0.iter().filter_map(|column| Chosen::one_word(column, reversed)));
+        chosen.extend(columns.iter().filter_map(|column| Chosen::one_word(column, reversed)));
     }
     chosen.sort_by(|a, b| b.promise.total_cmp(&a.promise));
     chosen.truncate(MOST_EVENTS);

@@ -28,6 +28,8 @@ pub(super) struct Found {
     /// What the promise does not speak of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) outside: Option<&'static str>,
+    /// Whether it speaks of the prompt's own token.
+    pub(super) own_covered: bool,
 }
 
 /// The output with the largest loss, and the two inputs that it is between.
@@ -200,6 +202,15 @@ impl fmt::Display for Report {
         if let Some(outside) = self.found.outside {
             writeln!(f, "not spoken of: {outside}")?;
         }
+        if !self.found.own_covered {
+            writeln!(f, "NOT COVERED: the prompt's own token is none of them; its loss is ∞")?;
+        }
+        if self.context == Some("raw") {
+            writeln!(
+                f,
+                "one draw of many: in the raw context a changed token changes all of them (cape audit context)"
+            )?;
+        }
         writeln!(f, "\nthe worst output is {}", pair.output)?;
         for (side, which) in [(&pair.likely, "most"), (&pair.unlikely, "least")] {
             write!(f, "{which:>7} probable where {} stood: ", side.input)?;
@@ -241,6 +252,7 @@ mod tests {
             paper: None,
             metric: metric.map(|holds| Metric { pairs: 1, epsilon_per_distance: 1.0, holds }),
             outside: None,
+            own_covered: true,
         };
         Report {
             mechanism: "santext",

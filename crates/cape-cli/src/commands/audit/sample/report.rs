@@ -11,8 +11,8 @@ use crate::output;
 /// What was tested.
 pub(super) struct Tested {
     pub(super) claim: Claim,
-    /// In how many sensitive tokens the prompts differ, where that is known.
-    pub(super) differing: Option<usize>,
+    /// The sensitive tokens in which the prompts differ, where that is known.
+    pub(super) differing: Vec<[String; 2]>,
 }
 
 #[derive(Serialize)]
@@ -21,6 +21,7 @@ struct Json {
     draws: u64,
     confidence: f64,
     differing_tokens: Option<usize>,
+    differing: Vec<[String; 2]>,
     epsilon_stated: f64,
     epsilon_at_least: f64,
     events: usize,
@@ -97,7 +98,8 @@ impl Tested {
             verdict: if report.refutes(&self.claim) { "found wanting" } else { "nothing found" },
             draws: report.draws,
             confidence,
-            differing_tokens: self.differing,
+            differing_tokens: (!self.differing.is_empty()).then_some(self.differing.len()),
+            differing: self.differing.clone(),
             epsilon_stated: self.claim.epsilon,
             epsilon_at_least: report.epsilon,
             events: report.events,
@@ -133,10 +135,10 @@ impl Tested {
 
     fn text(&self, report: &Report, confidence: f64) -> String {
         let (stated, mut out) = (self.claim.epsilon, String::new());
-        let differ = match self.differing {
-            Some(1) => " that differ in 1 sensitive token".into(),
-            Some(n) => format!(" that differ in {n} sensitive tokens"),
-            None => String::new(),
+        let differ = match self.differing.as_slice() {
+            [] => String::new(),
+            [[from, to]] => format!(" that differ in 1 sensitive token ({from} / {to})"),
+            many => format!(" that differ in {} sensitive tokens", many.len()),
         };
         let percent = 100.0 * confidence;
         let _ = writeln!(
@@ -164,7 +166,12 @@ impl Tested {
         );
         let _ = match (&report.departure, report.law_tests) {
             (Some(found), _) => writeln!(out, "law           {}", departure_line(found)),
-            (None, Some(tests)) => writeln!(out, "law           nothing found in {tests} tests"),
+            (None, Some(tests)) => {
+                writeln!(
+                    out,
+                    "law           nothing found in {tests} tests of the first sensitive word"
+                )
+            }
             (None, None) => writeln!(out, "law           not known, not tested"),
         };
         if !report.refutes(&self.claim) {
@@ -176,14 +183,22 @@ impl Tested {
     /// What it means that nothing was found.
     fn limits(&self, report: &Report) -> String {
         let stated = self.claim.epsilon;
+        if report.power.visible.is_none() && report.epsilon > 0.9 * report.power.largest {
+            return format!(
+                "Nothing found. That is no proof. The draws tell the two prompts apart as surely as so many\n\
+                 can: ε may be anything from {:.2} up, and a word that is always sent as it is would look the\n\
+                 same. Draw more, or test the same code where ε is small.\n",
+                report.epsilon
+            );
+        }
         let seen = match report.power.visible {
             Some(least) => format!(
                 "With so many draws an ε of {least:.2} shows at best as more than {stated}, and\n\
                  that of rarer events not at all.\n"
             ),
             None => format!(
-                "With so many draws no ε beyond {:.2} can show, and {stated} is stated. Test the\n\
-                 same code with --epsilon 4, --alpha 20 and a model of few words.\n",
+                "With so many draws no ε beyond {:.2} can show, and {stated} is stated. Cape itself is\n\
+                 tested better with --epsilon 4, --alpha 20 and a model of few words: the code is the same.\n",
                 report.power.largest
             ),
         };
