@@ -22,9 +22,20 @@ pub enum NoNeighbours {
 /// The position in which two prompts differ, if they have the same public structure and differ in one
 /// sensitive token.
 pub fn changed(
+    one: (&str, &Tokens),
+    other: (&str, &Tokens),
+) -> std::result::Result<usize, NoNeighbours> {
+    match differing(one, other)?.as_slice() {
+        &[one] => Ok(one),
+        several => Err(NoNeighbours::Tokens(several.len())),
+    }
+}
+
+/// The positions in which two prompts differ, if they have the same public structure.
+pub fn differing(
     (text, tokens): (&str, &Tokens),
     (other_text, others): (&str, &Tokens),
-) -> std::result::Result<usize, NoNeighbours> {
+) -> std::result::Result<Vec<usize>, NoNeighbours> {
     let (tokens, others) = (tokens.as_slice(), others.as_slice());
     if tokens.len() != others.len() {
         return Err(NoNeighbours::Lengths(tokens.len(), others.len()));
@@ -44,11 +55,10 @@ pub fn changed(
         }
         (at, other_at) = (a.end, b.end);
     }
-    match (changed.as_slice(), text[at..] == other_text[other_at..]) {
-        (_, false) => Err(NoNeighbours::Structure(tokens.len())),
-        (&[one], true) => Ok(one),
-        (several, true) => Err(NoNeighbours::Tokens(several.len())),
+    if text[at..] != other_text[other_at..] {
+        return Err(NoNeighbours::Structure(tokens.len()));
     }
+    Ok(changed)
 }
 
 /// The same prompt with another token at position `i`.
@@ -105,5 +115,42 @@ impl Loss {
     #[must_use]
     pub fn worst(self) -> f64 {
         self.forth.max(self.back)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::{Piece, Token, Why};
+
+    #[test]
+    fn prompts_are_comparable_if_they_differ_in_sensitive_tokens_only() {
+        let token = |id, start, end, kept: bool| Token {
+            id: TokenId(id),
+            start,
+            end,
+            piece: Piece::Start,
+            kept: kept.then_some(Why::Listed),
+        };
+        let tokens = |tokens: &[Token]| Tokens::from(tokens.to_vec());
+        let (text, one) = ("the good book", [(1, 0, 3, true), (2, 4, 8, false), (3, 9, 13, false)]);
+        let one = tokens(&one.map(|(id, start, end, kept)| token(id, start, end, kept)));
+        let with = |other: &str, second: Token, first_kept: bool| {
+            let end = second.end;
+            let third = token(3, end + 1, end + 5, false);
+            let other_tokens = tokens(&[token(1, 0, 3, first_kept), second, third]);
+            differing((text, &one), (other, &other_tokens)).ok()
+        };
+        assert_eq!(with("the good book", token(2, 4, 8, false), true), Some(vec![]));
+        assert_eq!(with("the bad book", token(9, 4, 7, false), true), Some(vec![1]));
+        assert_eq!(with("the bad book", token(9, 4, 7, true), true), None);
+        assert_eq!(with("the bad book", token(9, 4, 7, false), false), None);
+        assert_eq!(with("THE bad book", token(9, 4, 7, false), true), None);
+        assert_eq!(with("the bad\nbook", token(9, 4, 7, false), true), None);
+        let piece = Token { piece: Piece::Continuation, ..token(9, 4, 7, false) };
+        assert_eq!(with("the bad book", piece, true), None);
+        let shorter = tokens(&[token(1, 0, 3, true)]);
+        let lengths = NoNeighbours::Lengths(3, 1);
+        assert_eq!(differing((text, &one), ("the", &shorter)), Err(lengths));
     }
 }

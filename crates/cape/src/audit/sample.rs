@@ -5,14 +5,12 @@ mod columns;
 mod dependence;
 mod event;
 mod law;
-mod pair;
 mod power;
 
 pub use columns::Place;
 pub use dependence::{Dependence, Pairing};
 pub use event::Event;
 pub use law::{Departure, Law, Outcomes};
-pub use pair::differing;
 pub use power::Power;
 
 use columns::Columns;

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use cape::audit::sample::{Claim, Draws, Law, Run, audit, differing};
+use cape::audit::prompts::differing;
+use cape::audit::sample::{Claim, Draws, Law, Run, audit};
 use cape::privacy::{Epsilon, Notion};
 use cape::text::Tokens;
 use indicatif::ProgressBar;
@@ -63,7 +64,8 @@ pub(crate) fn run(args: &SampleArgs) -> Done {
 struct Pair {
     texts: [String; 2],
     tokens: [Tokens; 2],
-    differing: usize,
+    /// The positions in which they differ.
+    differing: Vec<usize>,
 }
 
 impl Pair {
@@ -103,21 +105,19 @@ impl Pair {
     /// The two prompts, if ε speaks of them.
     fn of(ready: &Ready, text: String, tokens: Tokens, other: String) -> Done<Option<Self>> {
         let other_tokens = ready.tokenizer.tokenize(&other, &ready.keep)?;
-        let differing = differing((&text, &tokens), (&other, &other_tokens));
-        Ok(differing.filter(|&differing| differing > 0).map(|differing| Self {
-            texts: [text, other],
-            tokens: [tokens, other_tokens],
-            differing,
-        }))
+        let differing = differing((&text, &tokens), (&other, &other_tokens)).unwrap_or_default();
+        let tokens = [tokens, other_tokens];
+        let pair = Self { texts: [text, other], tokens, differing };
+        Ok(Some(pair).filter(|pair| !pair.differing.is_empty()))
     }
 
     /// The tokens in which they differ, as they are written.
     fn words(&self) -> Vec<[String; 2]> {
-        let [one, other] = &self.tokens;
-        let both = one.as_slice().iter().zip(other.as_slice()).filter(|(a, b)| a.id != b.id);
-        let [text, others] = &self.texts;
-        both.map(|(a, b)| [text[a.start..a.end].to_owned(), others[b.start..b.end].to_owned()])
-            .collect()
+        let written = |prompt: usize, i: usize| {
+            let token = &self.tokens[prompt].as_slice()[i];
+            self.texts[prompt][token.start..token.end].to_owned()
+        };
+        self.differing.iter().map(|&i| [written(0, i), written(1, i)]).collect()
     }
 
     fn claim(&self, ready: &Ready, claimed: Option<f64>) -> Done<Claim> {
@@ -126,7 +126,7 @@ impl Pair {
         }
         let guarantee = ready.mechanism().guarantee();
         let sensitive = self.tokens[0].sensitive().count();
-        let epsilon = guarantee.differing(self.differing, sensitive);
+        let epsilon = guarantee.differing(self.differing.len(), sensitive);
         if !matches!(guarantee.notion, Notion::Ldp | Notion::MetricLdp) || epsilon.is_infinite() {
             return Err(Failure::new(
                 "this mechanism states no ε for any two words",
