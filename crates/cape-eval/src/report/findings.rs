@@ -5,8 +5,10 @@ use super::measure::{self, Good};
 use super::table::{Cell, NONE, Table, percent, short};
 use crate::summary::Point;
 
-/// Privacy against the first attack, where mechanisms are compared.
+/// Privacy where mechanisms are compared: against the first attack, and against this one.
 const PRIVACIES: [f64; 2] = [0.5, 0.8];
+/// The adversary who knows the mechanism.
+const KNOWS_ALL: &str = "privacy bayes";
 /// Proven ε where they are.
 const PROVEN: [f64; 3] = [6.0, 10.0, 14.0];
 /// What is compared.
@@ -80,7 +82,9 @@ fn levels<'a>(set: &Set<'a>) -> Vec<Level<'a>> {
         };
         UTILITIES.into_iter().filter(|name| there.contains(name)).map(of).collect()
     };
-    if let Some(&privacy) = set.measures(Good::Private).first() {
+    let attacks = set.measures(Good::Private);
+    let compared = |i: usize, name: &str| i == 0 || name == KNOWS_ALL;
+    for (_, &privacy) in attacks.iter().enumerate().filter(|(i, name)| compared(*i, name)) {
         let attack = privacy.trim_start_matches("privacy ");
         let x = |point: &Point| point.measures.get(privacy).map(|estimate| estimate.mean);
         levels.extend(PRIVACIES.into_iter().map(|level| Level {
