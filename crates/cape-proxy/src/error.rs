@@ -1,0 +1,147 @@
+//! What can go wrong with a request, and how its client is told.
+
+use axum::body::Body;
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use serde_json::{Value, json};
+
+use crate::body::Refusal;
+use crate::budget::Exhausted;
+
+/// Why the proxy cannot start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An address is not one.
+    #[error("{0} must be an http or https address without a query")]
+    Address(&'static str),
+    /// The mechanism promises nothing that a proxy could rely on.
+    #[error("the proxy needs a mechanism with a proven privacy loss for any two tokens")]
+    Unproven,
+    /// The client for upstream.
+    #[error("the client for upstream cannot be made")]
+    Client(#[source] reqwest::Error),
+    /// The system refused something.
+    #[error("{what}")]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// Certificate or key are not usable.
+    #[error("the certificate or its key cannot be used")]
+    Tls(#[source] rustls::Error),
+}
+
+/// In which words a client expects to be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    OpenAi,
+    Anthropic,
+}
+
+/// Why a request was not served. Nothing of it was sent, except where upstream failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Fault {
+    #[error("{0}")]
+    Refused(#[from] Refusal),
+    #[error("the header {0} has a value that cape does not send")]
+    Header(&'static str),
+    #[error("a text cannot be perturbed: {0}")]
+    Text(#[source] cape::Error),
+    #[error("{0}; nothing was sent")]
+    Budget(#[from] Exhausted),
+    #[error("cape does not serve this path, and sends nothing that it does not know")]
+    NotFound,
+    #[error("this path takes another method")]
+    Method,
+    #[error("the body has more than {0} bytes")]
+    TooLarge(usize),
+    #[error("the body did not arrive in time, or not whole")]
+    Incomplete,
+    #[error("cape is serving as many requests as it may: try again")]
+    Busy,
+    #[error("cape cannot perturb at the moment; nothing was sent")]
+    Perturber,
+    #[error("upstream cannot be reached")]
+    Unreachable,
+    #[error("upstream did not answer in time")]
+    Timeout,
+    #[error("upstream broke off its answer")]
+    Broken,
+    #[error("upstream's answer is not one that cape can read")]
+    Malformed,
+}
+
+impl Fault {
+    pub(crate) fn status(&self) -> StatusCode {
+        match self {
+            Self::Refused(_)
+            | Self::Header(_)
+            | Self::Text(cape::Error::ControlCharacter { .. }) => StatusCode::BAD_REQUEST,
+            Self::Text(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Budget(_) => StatusCode::FORBIDDEN,
+            Self::NotFound => StatusCode::NOT_FOUND,
+            Self::Method => StatusCode::METHOD_NOT_ALLOWED,
+            Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::Incomplete => StatusCode::REQUEST_TIMEOUT,
+            Self::Busy | Self::Perturber => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Unreachable | Self::Broken | Self::Malformed => StatusCode::BAD_GATEWAY,
+            Self::Timeout => StatusCode::GATEWAY_TIMEOUT,
+        }
+    }
+
+    /// For machines, logs and metrics: no word of the request.
+    pub(crate) fn code(&self) -> &'static str {
+        match self {
+            Self::Refused(Refusal::Blocked { .. }) => "cape_blocked",
+            Self::Refused(_) | Self::Header(_) => "cape_refused",
+            Self::Text(_) => "cape_text",
+            Self::Budget(_) => "cape_budget",
+            Self::NotFound => "cape_not_found",
+            Self::Method => "cape_method",
+            Self::TooLarge(_) => "cape_too_large",
+            Self::Incomplete => "cape_incomplete",
+            Self::Busy => "cape_busy",
+            Self::Perturber => "cape_unavailable",
+            Self::Unreachable => "upstream_unreachable",
+            Self::Timeout => "upstream_timeout",
+            Self::Broken => "upstream_broken",
+            Self::Malformed => "upstream_malformed",
+        }
+    }
+
+    /// The error as the client's library expects it.
+    pub(crate) fn body(&self, dialect: Dialect) -> Value {
+        let kind = match self.status().as_u16() {
+            403 => "permission_error",
+            404 => "not_found_error",
+            413 => "request_too_large",
+            400..500 => "invalid_request_error",
+            _ => "api_error",
+        };
+        let message = self.to_string();
+        match dialect {
+            Dialect::OpenAi => json!({"error": {
+                "message": message, "type": kind, "param": null, "code": self.code()}}),
+            Dialect::Anthropic => json!({"type": "error", "error": {
+                "type": kind, "message": message}}),
+        }
+    }
+
+    pub(crate) fn response(&self, dialect: Dialect) -> Response<Body> {
+        let mut response = Response::new(Body::from(self.body(dialect).to_string()));
+        *response.status_mut() = self.status();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if response.status() == StatusCode::SERVICE_UNAVAILABLE {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response.extensions_mut().insert(Code(self.code()));
+        response
+    }
+}
+
+/// What went wrong, for the log and the metrics.
+#[derive(Clone, Copy)]
+pub(crate) struct Code(pub(crate) &'static str);

@@ -1,0 +1,28 @@
+//! A proxy between clients of LLM services and the services: prompts are perturbed on their way.
+//!
+//! It is a safeguard, so it fails closed: what it cannot perturb it refuses, and a body is built anew
+//! from tables of known fields, never forwarded.
+
+mod body;
+mod budget;
+mod error;
+mod exchange;
+mod headers;
+mod metrics;
+mod own;
+mod perturber;
+mod policy;
+mod service;
+mod settings;
+mod sse;
+mod stream;
+mod upstream;
+mod watch;
+
+pub use body::Refusal;
+pub use budget::{Budget, Exhausted, Spend};
+pub use error::Error;
+pub use perturber::Sanitizer;
+pub use policy::{Action, Gate, Names, Policy, Removal};
+pub use service::{Describe, Service, router};
+pub use settings::Settings;

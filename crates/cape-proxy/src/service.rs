@@ -1,0 +1,116 @@
+//! What every request shares, and which paths are served.
+
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use axum::Router;
+use axum::middleware;
+use axum::routing::{get, post};
+use cape::privacy::{Evidence, Notion};
+use cape::text::Release;
+use serde_json::Value;
+use tokio::sync::Semaphore;
+
+use crate::body::tables::{anthropic, openai, responses};
+use crate::budget::Budget;
+use crate::error::{Dialect, Error};
+use crate::exchange::{self, Route};
+use crate::metrics::Metrics;
+use crate::own;
+use crate::perturber::{Perturber, Sanitizer};
+use crate::policy::Policy;
+use crate::settings::Settings;
+use crate::upstream::Upstream;
+use crate::watch;
+
+/// A release as JSON, for `/perturb`: the text it was made from comes first.
+pub type Describe = Box<dyn Fn(&str, &Release) -> Value + Send + Sync>;
+
+/// What every request shares.
+pub struct Service {
+    policy: RwLock<Arc<Policy>>,
+    pub(crate) perturber: Perturber,
+    pub(crate) describe: Describe,
+    pub(crate) upstream: Upstream,
+    pub(crate) budget: Budget,
+    pub(crate) metrics: Metrics,
+    pub(crate) permits: Arc<Semaphore>,
+    pub(crate) max_body: usize,
+    pub(crate) max_requests: usize,
+    pub(crate) timeout: Duration,
+}
+
+impl Service {
+    /// What is wrong with the settings is found before anything is served.
+    pub fn new(
+        settings: &Settings,
+        sanitizer: Sanitizer,
+        describe: Describe,
+    ) -> Result<Arc<Self>, Error> {
+        let guarantee = sanitizer.mechanism.guarantee();
+        if guarantee.notion != Notion::Ldp || guarantee.evidence == Evidence::None {
+            return Err(Error::Unproven);
+        }
+        let timeout = Duration::from_secs(settings.timeout);
+        let idle = Duration::from_secs(settings.idle_timeout);
+        let base = settings.upstream.as_deref().unwrap_or_default();
+        let started = Perturber::start(Arc::new(sanitizer));
+        let what = "the thread that perturbs cannot be started";
+        Ok(Arc::new(Self {
+            policy: RwLock::new(Arc::new(settings.policy.clone())),
+            perturber: started.map_err(|source| Error::Io { what, source })?,
+            describe,
+            upstream: Upstream::new("the upstream", base, timeout, idle)?,
+            budget: Budget::default(),
+            metrics: Metrics::default(),
+            permits: Arc::new(Semaphore::new(settings.max_requests)),
+            max_body: settings.max_body,
+            max_requests: settings.max_requests,
+            timeout,
+        }))
+    }
+
+    /// The policy at this moment: a request keeps the one it began with.
+    pub(crate) fn policy(&self) -> Arc<Policy> {
+        Arc::clone(&self.policy.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Another policy for the requests to come.
+    pub fn set_policy(&self, policy: Policy) {
+        *self.policy.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
+    }
+}
+
+macro_rules! route {
+    ($path:literal, $table:expr, $dialect:ident) => {
+        &Route { path: $path, table: $table, dialect: Dialect::$dialect }
+    };
+}
+
+/// The routes whose bodies go on to upstream.
+pub(crate) const ROUTES: [&Route; 5] = [
+    route!("chat/completions", openai::CHAT, OpenAi),
+    route!("completions", openai::COMPLETIONS, OpenAi),
+    route!("embeddings", openai::EMBEDDINGS, OpenAi),
+    route!("responses", responses::RESPONSES, OpenAi),
+    route!("messages", anthropic::MESSAGES, Anthropic),
+];
+
+/// Every path that is served. Any other is a 404 that forwards nothing.
+pub fn router(service: Arc<Service>) -> Router {
+    let mut router = Router::new()
+        .route("/v1/models", get(own::models))
+        .route("/perturb", post(own::perturb))
+        .route("/health", get(own::health))
+        .route("/ready", get(own::ready))
+        .route("/metrics", get(own::metrics));
+    for route in ROUTES {
+        let forward = move |service, request| exchange::forward(service, request, route);
+        router = router.route(&format!("/v1/{}", route.path), post(forward));
+    }
+    router
+        .fallback(own::not_found)
+        .method_not_allowed_fallback(own::wrong_method)
+        .layer(middleware::from_fn_with_state(Arc::clone(&service), watch::watch))
+        .with_state(service)
+}

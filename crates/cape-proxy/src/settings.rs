@@ -1,0 +1,41 @@
+//! The section `[proxy]` of `cape.toml`.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use serde::Deserialize;
+
+use crate::policy::Policy;
+
+/// What the operator sets.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Settings {
+    /// The service's address, with its version: `https://api.openai.com/v1`.
+    pub upstream: Option<String>,
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// How many bytes the body of a request may have.
+    pub max_body: usize,
+    /// How many requests are served at a time; more are told to come again.
+    pub max_requests: usize,
+    /// How many seconds a request may take to arrive, and upstream to begin its answer.
+    pub timeout: u64,
+    /// How many seconds upstream may pause in an answer.
+    pub idle_timeout: u64,
+    /// What is let through.
+    pub policy: Policy,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            upstream: None,
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8787)),
+            max_body: 4 << 20,
+            max_requests: 64,
+            timeout: 120,
+            idle_timeout: 120,
+            policy: Policy::default(),
+        }
+    }
+}
