@@ -11,9 +11,11 @@ use crate::failure::{Done, Failure};
 
 mod baseline;
 mod eval;
+mod serve;
 
 pub(crate) use baseline::{BaselineArgs, UnknownArg, WordsArg};
 pub(crate) use eval::{EvalArgs, EvalMechanismArg};
+pub(crate) use serve::ServeArgs;
 
 /// Perturbs prompts under local differential privacy before they leave this machine.
 #[derive(Parser)]
@@ -113,6 +115,8 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Measure what a mechanism gives and what it costs: attacks, utility, and a report
     Eval(EvalArgs),
+    /// Serve as a proxy that perturbs prompts on their way to an LLM service
+    Serve(ServeArgs),
     /// List the models that are there, fetch one from the hub, or store one compactly
     Models(ModelsArgs),
     /// Print completions for a shell

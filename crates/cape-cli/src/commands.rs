@@ -7,3 +7,4 @@ pub(crate) mod eval;
 pub(crate) mod explain;
 pub(crate) mod models;
 pub(crate) mod perturb;
+pub(crate) mod serve;

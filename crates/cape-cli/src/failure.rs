@@ -160,6 +160,20 @@ impl From<cape_eval::Error> for Failure {
     }
 }
 
+impl From<cape_proxy::Error> for Failure {
+    fn from(error: cape_proxy::Error) -> Self {
+        use cape_proxy::Error as E;
+        let (hint, usage) = match error {
+            E::Address(_) => ("it is like https://api.openai.com/v1", true),
+            E::Unproven => ("take --mechanism cape, the default", true),
+            E::Pem | E::Tls(_) => ("give --tls-certificate and --tls-key, files of PEM", true),
+            E::Io { .. } => ("take another --listen; 127.0.0.1:0 finds a free port", false),
+            _ => ("`cape serve --help` explains every setting", false),
+        };
+        Self { code: if usage { 2 } else { 1 }, ..Self::of(&error, Some(hint)) }
+    }
+}
+
 impl From<HubError> for Failure {
     fn from(error: HubError) -> Self {
         use HubError as E;

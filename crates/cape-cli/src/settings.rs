@@ -52,6 +52,7 @@ struct File {
     list_size: Option<usize>,
     sensitive_share: Option<f64>,
     frequent_drawn: Option<f64>,
+    proxy: Option<cape_proxy::Settings>,
 }
 
 /// A mechanism with its tokenizer and its keep list, ready for prompts.
@@ -111,6 +112,15 @@ impl Ready {
         Ok(Self { tokenizer, keep, chosen })
     }
 
+    /// What the proxy perturbs with.
+    pub(crate) fn into_sanitizer(self) -> cape_proxy::Sanitizer {
+        let mechanism: Box<dyn Mechanism> = match self.chosen {
+            Chosen::Cape(cape, _) => cape,
+            Chosen::Baseline(baseline, ..) => baseline,
+        };
+        cape_proxy::Sanitizer { tokenizer: self.tokenizer, keep: self.keep, mechanism }
+    }
+
     pub(crate) fn mechanism(&self) -> &dyn Mechanism {
         match &self.chosen {
             Chosen::Cape(cape, _) => &**cape,
@@ -131,6 +141,11 @@ impl Ready {
             }
         }
     }
+}
+
+/// The section `[proxy]` of the settings file.
+pub(crate) fn proxy(config: Option<&Path>) -> Done<cape_proxy::Settings> {
+    Ok(File::read(config)?.proxy.unwrap_or_default())
 }
 
 /// What a mechanism is, for output.
@@ -361,7 +376,10 @@ impl File {
         })?;
         // its paths are relative to where it lies
         let beside = |file: PathBuf| path.parent().map(|dir| dir.join(&file)).unwrap_or(file);
-        for named in [&mut file.keep, &mut file.vectors, &mut file.corpus] {
+        let proxy = file.proxy.as_mut();
+        let tls = proxy.map(|proxy| [&mut proxy.tls_certificate, &mut proxy.tls_key]);
+        let own = [&mut file.keep, &mut file.vectors, &mut file.corpus];
+        for named in own.into_iter().chain(tls.into_iter().flatten()) {
             *named = named.take().map(beside);
         }
         Ok(file)

@@ -28,6 +28,9 @@ pub enum Error {
         /// What the system says.
         source: std::io::Error,
     },
+    /// No certificate or no key.
+    #[error("TLS takes a certificate and its key, each a file of PEM that can be read")]
+    Pem,
     /// Certificate or key are not usable.
     #[error("the certificate or its key cannot be used")]
     Tls(#[source] rustls::Error),

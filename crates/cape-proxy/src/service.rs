@@ -16,12 +16,12 @@ use crate::budget::Budget;
 use crate::error::{Dialect, Error};
 use crate::exchange::{self, Route};
 use crate::metrics::Metrics;
-use crate::own;
 use crate::perturber::{Perturber, Sanitizer};
 use crate::policy::Policy;
 use crate::settings::Settings;
 use crate::upstream::Upstream;
 use crate::watch;
+use crate::{guardrail, openapi, own};
 
 /// A release as JSON, for `/perturb`: the text it was made from comes first.
 pub type Describe = Box<dyn Fn(&str, &Release) -> Value + Send + Sync>;
@@ -101,6 +101,8 @@ pub fn router(service: Arc<Service>) -> Router {
     let mut router = Router::new()
         .route("/v1/models", get(own::models))
         .route("/perturb", post(own::perturb))
+        .route("/beta/litellm_basic_guardrail_api", post(guardrail::guard))
+        .route("/openapi.json", get(openapi::openapi))
         .route("/health", get(own::health))
         .route("/ready", get(own::ready))
         .route("/metrics", get(own::metrics));

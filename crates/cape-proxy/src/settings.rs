@@ -1,6 +1,7 @@
 //! The section `[proxy]` of `cape.toml`.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 
 use serde::Deserialize;
 
@@ -22,6 +23,12 @@ pub struct Settings {
     pub timeout: u64,
     /// How many seconds upstream may pause in an answer.
     pub idle_timeout: u64,
+    /// How many seconds requests have to end when the proxy is told to.
+    pub grace: u64,
+    /// The certificate, as PEM, where clients come over TLS.
+    pub tls_certificate: Option<PathBuf>,
+    /// Its key, as PEM.
+    pub tls_key: Option<PathBuf>,
     /// What is let through.
     pub policy: Policy,
 }
@@ -35,6 +42,9 @@ impl Default for Settings {
             max_requests: 64,
             timeout: 120,
             idle_timeout: 120,
+            grace: 30,
+            tls_certificate: None,
+            tls_key: None,
             policy: Policy::default(),
         }
     }

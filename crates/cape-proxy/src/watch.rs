@@ -37,9 +37,11 @@ pub(crate) async fn watch(
     response
 }
 
+const GUARDRAIL: &str = "beta/litellm_basic_guardrail_api";
+
 /// One of the names that are counted: whatever clients ask for, there are no others.
 fn route(matched: Option<&str>) -> &'static str {
-    let own = ["models", "perturb", "health", "ready", "metrics"];
+    let own = ["models", "perturb", "health", "ready", "metrics", "openapi.json", GUARDRAIL];
     let matched = matched.unwrap_or_default();
     let last = matched.strip_prefix("/v1/").or(matched.strip_prefix('/')).unwrap_or_default();
     let known = ROUTES.iter().map(|route| route.path).chain(own);

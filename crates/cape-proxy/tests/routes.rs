@@ -153,3 +153,59 @@ async fn own_routes_answer() {
     assert!(metrics.contains("cape_tokens_perturbed_total 1"));
     assert_eq!(upstream.count(), 0);
 }
+
+#[tokio::test]
+async fn the_guardrail_of_litellm_perturbs_or_blocks() {
+    let router = router(&settings("http://127.0.0.1:9/v1"));
+    let path = "/beta/litellm_basic_guardrail_api";
+    let ask = async |body: Value| send(&router, post(path, &body)).await;
+    let texts = json!([CANARY, "", CANARY]);
+    let told = ask(
+        json!({"texts": texts, "input_type": "request", "request_data": {"user_api_key_hash": "x"},
+        "images": [], "tools": null, "litellm_call_id": "y"}),
+    )
+    .await;
+    assert_eq!((told.status, told.header("x-cape-tokens-perturbed")), (200, "2"));
+    let verdict = told.json();
+    assert_eq!(verdict["action"], "GUARDRAIL_INTERVENED");
+    assert_eq!((verdict["texts"].as_array().unwrap().len(), &verdict["texts"][1]), (3, &json!("")));
+    assert!(!told.text.contains("canary"));
+    for (name, value) in [
+        ("images", json!([CANARY])),
+        ("images", json!(CANARY)),
+        ("tools", json!([{"type": "function"}])),
+        ("tool_calls", json!([{"id": CANARY}])),
+        ("texts", json!(CANARY)),
+        ("texts", json!([1])),
+        ("texts", json!(["a\u{7}b"])),
+    ] {
+        let mut body = json!({"texts": ["a"], "input_type": "request"});
+        body[name] = value;
+        let told = ask(body).await;
+        assert_eq!((told.status, &told.json()["action"]), (200, &json!("BLOCKED")), "{name}");
+        assert!(!told.text.contains("canary"));
+    }
+    for body in
+        [json!([]), json!({}), json!({"texts": [], "structured_messages": [{"role": "user"}]})]
+    {
+        assert_eq!(ask(body).await.json()["action"], "BLOCKED");
+    }
+    let answer = ask(json!({"texts": [CANARY], "input_type": "response"})).await.json();
+    assert_eq!(answer, json!({"action": "NONE"}));
+    let broken = Request::post(path).body(Body::from("{")).unwrap();
+    assert_eq!(send(&router, broken).await.json()["action"], "BLOCKED");
+}
+
+#[tokio::test]
+async fn the_description_names_every_field_that_may_leave() {
+    let router = router(&settings("http://127.0.0.1:9/v1"));
+    let described = send(&router, get("/openapi.json")).await.json();
+    for path in described["paths"].as_object().unwrap().keys() {
+        assert_ne!(send(&router, get(path)).await.status, 404, "{path}");
+    }
+    let chat = &described["paths"]["/v1/chat/completions"]["post"]["requestBody"]["content"]["application/json"]
+        ["schema"];
+    assert_eq!(chat["properties"]["temperature"]["maximum"], 2.0);
+    assert_eq!(chat["additionalProperties"], false);
+    assert!(chat["properties"]["logit_bias"].is_null());
+}
