@@ -165,6 +165,7 @@ impl From<cape_proxy::Error> for Failure {
         use cape_proxy::Error as E;
         let (hint, usage) = match error {
             E::Address(_) => ("it is like https://api.openai.com/v1", true),
+            E::ExtractorElsewhere => ("--extractor-elsewhere allows it, if you trust it", true),
             E::Unproven => ("take --mechanism cape, the default", true),
             E::Pem | E::Tls(_) => ("give --tls-certificate and --tls-key, files of PEM", true),
             E::Io { .. } => ("take another --listen; 127.0.0.1:0 finds a free port", false),

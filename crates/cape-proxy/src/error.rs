@@ -14,6 +14,9 @@ pub enum Error {
     /// An address is not one.
     #[error("{0} must be an http or https address without a query")]
     Address(&'static str),
+    /// The extractor is elsewhere.
+    #[error("the extractor sees the true prompts, and is not on this machine")]
+    ExtractorElsewhere,
     /// The mechanism promises nothing that a proxy could rely on.
     #[error("the proxy needs a mechanism with a proven privacy loss for any two tokens")]
     Unproven,
@@ -74,6 +77,8 @@ pub(crate) enum Fault {
     Broken,
     #[error("upstream's answer is not one that cape can read")]
     Malformed,
+    #[error("the extractor failed, and a noisy answer is not passed on in its place")]
+    Extractor,
 }
 
 impl Fault {
@@ -89,7 +94,9 @@ impl Fault {
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Incomplete => StatusCode::REQUEST_TIMEOUT,
             Self::Busy | Self::Perturber => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Unreachable | Self::Broken | Self::Malformed => StatusCode::BAD_GATEWAY,
+            Self::Unreachable | Self::Broken | Self::Malformed | Self::Extractor => {
+                StatusCode::BAD_GATEWAY
+            }
             Self::Timeout => StatusCode::GATEWAY_TIMEOUT,
         }
     }
@@ -111,6 +118,7 @@ impl Fault {
             Self::Timeout => "upstream_timeout",
             Self::Broken => "upstream_broken",
             Self::Malformed => "upstream_malformed",
+            Self::Extractor => "extractor_failed",
         }
     }
 

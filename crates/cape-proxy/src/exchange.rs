@@ -11,7 +11,9 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::body;
 use crate::budget::Spend;
+use crate::denoise::{Asked, denoise};
 use crate::error::{Dialect, Fault};
+use crate::replay::Answer;
 use crate::service::Service;
 use crate::{headers, stream, upstream};
 
@@ -20,6 +22,7 @@ pub(crate) struct Route {
     pub(crate) path: &'static str,
     pub(crate) table: &'static [(&'static str, body::Rule)],
     pub(crate) dialect: Dialect,
+    pub(crate) answer: Answer,
 }
 
 /// What was spent on a request, for its answer's headers and the log.
@@ -50,9 +53,16 @@ async fn exchange(
     let outgoing = body::read(&bytes, route.table, &service.policy())?;
     let (releases, spent) = perturb(service, outgoing.texts.clone(), &key).await?;
     let released: Vec<&str> = releases.iter().map(|release| release.text.as_str()).collect();
-    let body = outgoing.fill(&released).to_string();
-    let answer = service.upstream.ask(Method::POST, route.path, client, Some(body)).await?;
-    let mut response = answered(answer, route.dialect, permit).await?;
+    let body = outgoing.fill(&released);
+    let extractor = service.extractor.as_ref().filter(|_| route.answer != Answer::Vectors);
+    let mut response = if let Some(extractor) = extractor {
+        let asked = Asked { headers: client, body, prompt: outgoing.prompt };
+        denoise(Arc::clone(extractor), service, route, asked, permit).await?
+    } else {
+        let body = Some(body.to_string());
+        let answer = service.upstream.ask(Method::POST, route.path, client, body).await?;
+        answered(answer, route.dialect, permit).await?
+    };
     state(&mut response, spent);
     Ok(response)
 }

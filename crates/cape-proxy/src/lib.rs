@@ -5,8 +5,10 @@
 
 mod body;
 mod budget;
+mod denoise;
 mod error;
 mod exchange;
+mod extractor;
 mod guardrail;
 mod headers;
 mod listen;
@@ -15,6 +17,7 @@ mod openapi;
 mod own;
 mod perturber;
 mod policy;
+mod replay;
 mod run;
 mod service;
 mod settings;
@@ -26,6 +29,7 @@ mod watch;
 pub use body::Refusal;
 pub use budget::{Budget, Exhausted, Spend};
 pub use error::Error;
+pub use extractor::Ask;
 pub use perturber::Sanitizer;
 pub use policy::{Action, Gate, Names, Policy, Removal};
 pub use run::run;

@@ -15,9 +15,11 @@ use crate::body::tables::{anthropic, openai, responses};
 use crate::budget::Budget;
 use crate::error::{Dialect, Error};
 use crate::exchange::{self, Route};
+use crate::extractor::{Ask, Extractor};
 use crate::metrics::Metrics;
 use crate::perturber::{Perturber, Sanitizer};
 use crate::policy::Policy;
+use crate::replay::Answer;
 use crate::settings::Settings;
 use crate::upstream::Upstream;
 use crate::watch;
@@ -32,6 +34,7 @@ pub struct Service {
     pub(crate) perturber: Perturber,
     pub(crate) describe: Describe,
     pub(crate) upstream: Upstream,
+    pub(crate) extractor: Option<Arc<Extractor>>,
     pub(crate) budget: Budget,
     pub(crate) metrics: Metrics,
     pub(crate) permits: Arc<Semaphore>,
@@ -41,11 +44,13 @@ pub struct Service {
 }
 
 impl Service {
-    /// What is wrong with the settings is found before anything is served.
+    /// What is wrong with the settings is found before anything is served. `ask` words what the
+    /// extractor is asked, if there is one.
     pub fn new(
         settings: &Settings,
         sanitizer: Sanitizer,
         describe: Describe,
+        ask: Ask,
     ) -> Result<Arc<Self>, Error> {
         let guarantee = sanitizer.mechanism.guarantee();
         if guarantee.notion != Notion::Ldp || guarantee.evidence == Evidence::None {
@@ -61,6 +66,7 @@ impl Service {
             perturber: started.map_err(|source| Error::Io { what, source })?,
             describe,
             upstream: Upstream::new("the upstream", base, timeout, idle)?,
+            extractor: Extractor::new(settings, ask)?.map(Arc::new),
             budget: Budget::default(),
             metrics: Metrics::default(),
             permits: Arc::new(Semaphore::new(settings.max_requests)),
@@ -82,18 +88,18 @@ impl Service {
 }
 
 macro_rules! route {
-    ($path:literal, $table:expr, $dialect:ident) => {
-        &Route { path: $path, table: $table, dialect: Dialect::$dialect }
+    ($path:literal, $table:expr, $dialect:ident, $answer:ident) => {
+        &Route { path: $path, table: $table, dialect: Dialect::$dialect, answer: Answer::$answer }
     };
 }
 
 /// The routes whose bodies go on to upstream.
 pub(crate) const ROUTES: [&Route; 5] = [
-    route!("chat/completions", openai::CHAT, OpenAi),
-    route!("completions", openai::COMPLETIONS, OpenAi),
-    route!("embeddings", openai::EMBEDDINGS, OpenAi),
-    route!("responses", responses::RESPONSES, OpenAi),
-    route!("messages", anthropic::MESSAGES, Anthropic),
+    route!("chat/completions", openai::CHAT, OpenAi, Chat),
+    route!("completions", openai::COMPLETIONS, OpenAi, Completion),
+    route!("embeddings", openai::EMBEDDINGS, OpenAi, Vectors),
+    route!("responses", responses::RESPONSES, OpenAi, Response),
+    route!("messages", anthropic::MESSAGES, Anthropic, Message),
 ];
 
 /// Every path that is served. Any other is a 404 that forwards nothing.

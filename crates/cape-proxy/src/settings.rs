@@ -23,6 +23,12 @@ pub struct Settings {
     pub timeout: u64,
     /// How many seconds upstream may pause in an answer.
     pub idle_timeout: u64,
+    /// The address of an OpenAI-compatible model that rewrites answers with the true prompt at hand.
+    pub extractor_url: Option<String>,
+    /// Its name.
+    pub extractor_model: Option<String>,
+    /// Whether it may be on another machine, which then sees the true prompts.
+    pub extractor_elsewhere: bool,
     /// How many seconds requests have to end when the proxy is told to.
     pub grace: u64,
     /// The certificate, as PEM, where clients come over TLS.
@@ -42,6 +48,9 @@ impl Default for Settings {
             max_requests: 64,
             timeout: 120,
             idle_timeout: 120,
+            extractor_url: None,
+            extractor_model: None,
+            extractor_elsewhere: false,
             grace: 30,
             tls_certificate: None,
             tls_key: None,

@@ -51,6 +51,18 @@ impl Upstream {
         Ok(Self { client, base, timeout })
     }
 
+    /// Whether it is on this machine.
+    pub(crate) fn is_local(&self) -> bool {
+        match self.base.host_str() {
+            Some("localhost") => true,
+            Some(host) => {
+                let address = host.trim_start_matches('[').trim_end_matches(']');
+                address.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+            }
+            None => false,
+        }
+    }
+
     /// Asks, and waits for the answer to begin.
     pub(crate) async fn ask(
         &self,

@@ -21,6 +21,18 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "CAPE_LISTEN", hide_env = true, value_name = "ADDRESS")]
     pub(crate) listen: Option<SocketAddr>,
 
+    /// A model that rewrites answers with the true prompt at hand: its OpenAI-compatible address
+    #[arg(long, env = "CAPE_EXTRACTOR_URL", hide_env = true, value_name = "URL")]
+    pub(crate) extractor_url: Option<String>,
+
+    /// Its name
+    #[arg(long, env = "CAPE_EXTRACTOR_MODEL", hide_env = true, value_name = "NAME")]
+    pub(crate) extractor_model: Option<String>,
+
+    /// Let the extractor be on another machine, which then sees the true prompts
+    #[arg(long)]
+    pub(crate) extractor_elsewhere: bool,
+
     /// A certificate (PEM), to serve over TLS
     #[arg(long, value_name = "FILE")]
     pub(crate) tls_certificate: Option<PathBuf>,

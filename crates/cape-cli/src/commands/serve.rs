@@ -2,8 +2,9 @@
 
 use std::io::IsTerminal;
 
+use cape_eval::tasks::prompts::extraction;
 use cape_proxy::{Service, Settings};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tracing::Level;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt;
@@ -28,7 +29,7 @@ pub(crate) fn run(args: &ServeArgs) -> Done {
     let describe = move |text: &str, release: &cape::text::Release| {
         serde_json::to_value(output::release(text, release, &form)).unwrap_or(Value::Null)
     };
-    let service = Service::new(&settings, ready.into_sanitizer(), Box::new(describe))?;
+    let service = Service::new(&settings, ready.into_sanitizer(), Box::new(describe), ask)?;
     log();
     let scheme = if settings.tls_certificate.is_some() { "https" } else { "http" };
     let listening = |address: std::net::SocketAddr| {
@@ -50,6 +51,12 @@ pub(crate) fn run(args: &ServeArgs) -> Done {
     Ok(cape_proxy::run(&settings, service, listening, reload)?)
 }
 
+/// What the extractor is asked: the paper's prompt.
+fn ask(prompt: &str, noisy: &str) -> Value {
+    let messages = extraction(prompt, noisy);
+    messages.iter().map(|said| json!({"role": said.role.as_str(), "content": said.text})).collect()
+}
+
 /// The file's settings, and the flags before them.
 fn settings(args: &ServeArgs) -> Done<Settings> {
     let file = settings::proxy(args.mechanism.config.as_deref())?;
@@ -58,6 +65,9 @@ fn settings(args: &ServeArgs) -> Done<Settings> {
         listen: args.listen.unwrap_or(file.listen),
         tls_certificate: args.tls_certificate.clone().or(file.tls_certificate),
         tls_key: args.tls_key.clone().or(file.tls_key),
+        extractor_url: args.extractor_url.clone().or(file.extractor_url),
+        extractor_model: args.extractor_model.clone().or(file.extractor_model),
+        extractor_elsewhere: args.extractor_elsewhere || file.extractor_elsewhere,
         ..file
     })
 }

@@ -9,6 +9,8 @@ pub(crate) struct Outgoing {
     pub(crate) root: Node,
     /// The texts in their order.
     pub(crate) texts: Vec<String>,
+    /// What users wrote, as they wrote it: for the extractor alone.
+    pub(crate) prompt: String,
 }
 
 /// A part of the body.

@@ -30,10 +30,11 @@ pub(crate) fn read(body: &[u8], table: &'static [Entry], policy: &Policy) -> Rea
         declared: names,
         ids: HashMap::new(),
         texts: Vec::new(),
+        prompt: Vec::new(),
         path: Path(String::new()),
     };
     let root = walk.object(&value, table)?;
-    Ok(Outgoing { root, texts: walk.texts })
+    Ok(Outgoing { root, texts: walk.texts, prompt: walk.prompt.join("\n\n") })
 }
 
 /// The names that the descriptions of tools declare.
@@ -82,6 +83,8 @@ struct Walk<'a> {
     /// The ids met, and the number of each.
     ids: HashMap<String, usize>,
     texts: Vec<String>,
+    /// What users wrote.
+    prompt: Vec<String>,
     path: Path,
 }
 
@@ -187,6 +190,9 @@ impl Walk<'_> {
     }
 
     fn text(&mut self, text: &str, field: Field) -> Read<Node> {
+        if field == Field::User {
+            self.prompt.push(text.to_owned());
+        }
         match self.policy.action(field) {
             Action::Pass => Ok(Node::Fixed(Value::String(text.to_owned()))),
             Action::Block => Err(self.blocked("the operator does not let it through", field.key())),

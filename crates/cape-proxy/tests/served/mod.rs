@@ -71,9 +71,14 @@ pub fn settings(upstream: &str) -> Settings {
     }
 }
 
+/// What the extractor is asked.
+fn ask(prompt: &str, noisy: &str) -> Value {
+    json!([{"role": "user", "content": format!("{prompt} | {noisy}")}])
+}
+
 pub fn router(settings: &Settings) -> Router {
     let describe = |_: &str, release: &cape::text::Release| json!({ "text": release.text });
-    cape_proxy::router(Service::new(settings, sanitizer(), Box::new(describe)).unwrap())
+    cape_proxy::router(Service::new(settings, sanitizer(), Box::new(describe), ask).unwrap())
 }
 
 pub async fn send(router: &Router, request: Request<Body>) -> Answer {
