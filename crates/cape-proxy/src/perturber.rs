@@ -48,7 +48,7 @@ impl Perturber {
         Ok(Self { jobs })
     }
 
-    /// The releases of some texts, and how long they took.
+    /// The releases of some texts, all or none.
     pub(crate) async fn perturb(&self, texts: Vec<String>) -> Result<Vec<Release>, Fault> {
         if texts.is_empty() {
             return Ok(Vec::new());
