@@ -9,12 +9,14 @@ use serde::Deserialize;
 
 use crate::failure::{Done, Failure};
 
+mod audit;
 mod baseline;
 mod eval;
 mod serve;
 
+pub(crate) use audit::{AuditArgs, AuditCommand, ContextAuditArgs, ExactAuditArgs, SampleArgs};
 pub(crate) use baseline::{BaselineArgs, UnknownArg, WordsArg};
-pub(crate) use eval::{EvalArgs, EvalMechanismArg};
+pub(crate) use eval::{ChatArgs, EvalArgs, EvalCommand, EvalMechanismArg, PaperArgs};
 pub(crate) use serve::ServeArgs;
 
 /// Perturbs prompts under local differential privacy before they leave this machine.
@@ -66,6 +68,7 @@ fn misused(error: &clap::Error) -> Failure {
         _ => None,
     };
     let flag = known(ContextKind::InvalidArg).unwrap_or_default();
+    let command = known(ContextKind::InvalidSubcommand);
     let help = "`cape help` lists the commands, and `cape perturb --help` every setting";
     match error.kind() {
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
@@ -81,6 +84,12 @@ fn misused(error: &clap::Error) -> Failure {
         }
         ErrorKind::ArgumentConflict => {
             let other = known(ContextKind::PriorArg).unwrap_or_default();
+            if let Some(command) = command {
+                return Failure::usage(
+                    format!("{command} and {other} do not go together"),
+                    format!("its flags come after {command}; a file of that name is ./{command}"),
+                );
+            }
             Failure::usage(format!("{flag} and {other} do not go together"), help)
         }
         ErrorKind::MissingRequiredArgument => Failure::usage(format!("{flag} is missing"), help),
@@ -109,12 +118,14 @@ pub(crate) enum Command {
     Perturb(PerturbArgs),
     /// Show the distribution at one token before any draw
     Explain(ExplainArgs),
+    /// Check whether what is stated holds
+    Audit(AuditArgs),
     /// Find a model's logit range on public text and store it beside the model
     Calibrate(CalibrateArgs),
     /// Measure how fast prompts are perturbed on this machine, and where the time goes
     Bench(BenchArgs),
     /// Measure what a mechanism gives and what it costs: attacks, utility, and a report
-    Eval(EvalArgs),
+    Eval(Box<EvalArgs>),
     /// Serve as a proxy that perturbs prompts on their way to an LLM service
     Serve(ServeArgs),
     /// List the models that are there, fetch one from the hub, or store one compactly
@@ -179,7 +190,11 @@ pub(crate) struct MechanismArgs {
     #[arg(long, env = "CAPE_UTILITY", hide_env = true)]
     pub(crate) utility: Option<UtilityArg>,
 
-    /// Importance λ_L of the context in the utility [default: 0.5, log-linear 0.03]
+    /// How far apart two meanings are [default: cosine; euclidean for equal-width]
+    #[arg(long, env = "CAPE_DISTANCE", hide_env = true)]
+    pub(crate) distance: Option<DistanceArg>,
+
+    /// Importance λ_L of the context in the utility [default: 0.5, log-linear 0.02]
     #[arg(
         long,
         env = "CAPE_LAMBDA_L",
@@ -294,6 +309,15 @@ pub(crate) enum UtilityArg {
     Paper,
     /// λ_L · log-probability − λ_D · distance
     LogLinear,
+}
+
+#[derive(Clone, Copy, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum DistanceArg {
+    /// Of the directions of the model's input embeddings
+    Cosine,
+    /// Of the embeddings themselves, as in the paper
+    Euclidean,
 }
 
 #[derive(Clone, Copy, ValueEnum, Deserialize)]
@@ -418,7 +442,7 @@ pub(crate) struct ModelsArgs {
 
 #[derive(Subcommand)]
 pub(crate) enum ModelsCommand {
-    /// Fetch a model from the Hugging Face hub; no other command uses the network
+    /// Fetch a model from the Hugging Face hub
     ///
     /// Of its files only those are fetched that are needed: config.json, the tokenizer, and the
     /// weights as safetensors. What was cut off is continued, and what arrives is kept only if its

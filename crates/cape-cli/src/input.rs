@@ -17,6 +17,15 @@ pub(crate) fn text(given: Option<&str>) -> Done<String> {
     Ok(text)
 }
 
+/// The same without the end of line that a shell adds to what is piped in.
+pub(crate) fn line(given: Option<&str>) -> Done<String> {
+    let mut text = text(given)?;
+    if given.is_none_or(|given| given == "-") && text.ends_with('\n') {
+        text.pop();
+    }
+    Ok(text)
+}
+
 /// The text given, or stdin, to be read line by line; and its length in bytes where it is known.
 pub(crate) fn lines(given: Option<&str>) -> (Box<dyn BufRead>, Option<u64>) {
     match given {

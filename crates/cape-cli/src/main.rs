@@ -5,6 +5,7 @@ mod commands;
 mod failure;
 mod input;
 mod output;
+mod position;
 mod settings;
 
 use std::process::ExitCode;
@@ -26,6 +27,7 @@ fn run() -> Done {
     match args::parse()? {
         Command::Perturb(args) => commands::perturb::run(&args),
         Command::Explain(args) => commands::explain::run(&args),
+        Command::Audit(args) => commands::audit::run(&args),
         Command::Calibrate(args) => commands::calibrate::run(&args),
         Command::Bench(args) => commands::bench::run(&args),
         Command::Eval(args) => commands::eval::run(&args),

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cape::context::Context;
+use cape::distance::Distance;
 use cape::keep::KeepList;
 use cape::mechanism::cape::{Buckets, Cape, Settings};
 use cape::mechanism::{Baseline, Mechanism, Unknown};
@@ -17,8 +18,8 @@ use cape_models::{Arithmetic, Device, Kernel, Options};
 use serde::Deserialize;
 
 use crate::args::{
-    ArithmeticArg, BucketsArg, CandidatesArg, ContextArg, MechanismArg, MechanismArgs, UnknownArg,
-    UtilityArg, WordsArg,
+    ArithmeticArg, BucketsArg, CandidatesArg, ContextArg, DistanceArg, MechanismArg, MechanismArgs,
+    UnknownArg, UtilityArg, WordsArg,
 };
 use crate::failure::{Done, Failure, io};
 use crate::output::{self, note};
@@ -38,6 +39,7 @@ struct File {
     candidates: Option<CandidatesArg>,
     alpha: Option<f64>,
     utility: Option<UtilityArg>,
+    distance: Option<DistanceArg>,
     lambda_l: Option<f64>,
     lambda_d: Option<f64>,
     bucket_count: Option<usize>,
@@ -168,6 +170,7 @@ fn fitting(args: &MechanismArgs, kind: Option<Kind>) -> Done {
         ("--candidates", cape.candidates.is_some(), kind.is_none()),
         ("--alpha", cape.alpha.is_some(), kind.is_none()),
         ("--utility", cape.utility.is_some(), kind.is_none()),
+        ("--distance", cape.distance.is_some(), kind.is_none()),
         ("--lambda-l", cape.lambda_l.is_some(), kind.is_none()),
         ("--lambda-d", cape.lambda_d.is_some(), kind.is_none()),
         ("--bucket-count", cape.bucket_count.is_some(), kind.is_none()),
@@ -224,6 +227,15 @@ fn prepared(
         lists.set_position(done);
     };
     let path = args.vectors.as_deref().or(file.vectors.as_deref());
+    if kind == Kind::Inferdpt && path.is_none() {
+        let given = [("--corpus", args.corpus.is_some()), ("--words", args.words.is_some())];
+        if let Some((flag, _)) = given.iter().find(|(_, given)| *given) {
+            return Err(Failure::usage(
+                format!("{flag} has no meaning for inferdpt on the pieces of the device model"),
+                "it goes with --vectors",
+            ));
+        }
+    }
     let prepared = match path {
         Some(path) => {
             let vectors = Box::new(load_vectors(path)?);
@@ -232,7 +244,16 @@ fn prepared(
         None => Prepared::new(&settings, Source::Device(&model()?), &mut progress),
     };
     lists.finish_and_clear();
-    Ok(prepared?)
+    let prepared = prepared?;
+    warn_of_lists(&prepared);
+    Ok(prepared)
+}
+
+/// Says if lists will have to be made again the next time.
+pub(crate) fn warn_of_lists(prepared: &Prepared) {
+    if let Some(why) = &prepared.not_stored {
+        note(&format!("warning: the lists of words were not stored beside the vectors: {why}\n"));
+    }
 }
 
 /// Loads word vectors with a bar, and says what is worth knowing about the file.
@@ -334,8 +355,8 @@ fn settings(args: &MechanismArgs, file: &File, epsilon: Epsilon) -> Done<Setting
                 "it goes with --buckets ranked",
             ));
         }
-        (None, Buckets::Ranked { .. }) => Utility::default(),
-        (Some(UtilityArg::Paper), _) | (_, Buckets::EqualWidth { .. }) => Utility::PAPER,
+        (_, Buckets::Ranked { .. }) => Utility::default(),
+        (_, Buckets::EqualWidth { .. }) => Utility::PAPER,
     };
     Ok(Settings {
         epsilon,
@@ -350,7 +371,12 @@ fn settings(args: &MechanismArgs, file: &File, epsilon: Epsilon) -> Done<Setting
             Some(CandidatesArg::Common) => Candidates::Common,
             None => Candidates::default(),
         },
-        utility: utility.with(
+        utility: match args.distance.or(file.distance) {
+            Some(DistanceArg::Euclidean) => utility.by(Distance::Euclidean),
+            Some(DistanceArg::Cosine) => utility.by(Distance::Cosine),
+            None => utility,
+        }
+        .with(
             args.lambda_l.or(file.lambda_l).unwrap_or(utility.l()),
             args.lambda_d.or(file.lambda_d).unwrap_or(utility.d()),
         )?,

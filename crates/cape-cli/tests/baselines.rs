@@ -158,8 +158,38 @@ fn what_was_made_is_kept_beside_the_vectors() {
     let kept = files();
     assert!(kept.iter().any(|name| name == "words.vec.cape"), "{kept:?}");
     assert!(kept.iter().any(|name| name.starts_with("words.vec.lists-")), "{kept:?}");
-    assert_eq!(run().code, 0);
-    assert_eq!(files(), kept);
+    let again = run();
+    assert_eq!((again.code, files()), (0, kept.clone()));
+    assert!(!again.err.contains("warning"), "{}", again.err);
+    // a folder in the place of the lists: they are made each time, and that is said
+    let lists = kept.iter().find(|name| name.starts_with("words.vec.lists-")).unwrap();
+    std::fs::remove_file(home.path(lists)).unwrap();
+    std::fs::create_dir(home.path(lists)).unwrap();
+    let made = run();
+    assert_eq!(made.code, 0, "{}", made.err);
+    assert!(made.err.contains("warning: the lists of words were not stored"), "{}", made.err);
+}
+
+#[test]
+fn pieces_of_the_device_model_have_neither_corpus_nor_words() {
+    let home = home();
+    home.write("corpus.txt", "river story\n");
+    let inferdpt = ["perturb", "--mechanism", "inferdpt", "--model", "model", "good"];
+    assert_eq!(home.run(&inferdpt).code, 0);
+    for flag in [["--corpus", "corpus.txt"], ["--words", "whitespace"]] {
+        let ran = home.run(&[&inferdpt[..], &flag].concat());
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{}", ran.err);
+        assert!(ran.err.contains(flag[0]) && ran.err.contains("--vectors"), "{}", ran.err);
+        assert_eq!(
+            home.run(&with("inferdpt", &[&["perturb", "good"], &flag[..]].concat())).code,
+            0
+        );
+    }
+    let corpus = ["--corpus", "corpus.txt", "-e", "2", "-m", "inferdpt", "--bayes", "0"];
+    let ran = home
+        .run(&[&["eval", "corpus.txt", "--model", "model", "--out", "out"], &corpus[..]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.err.contains("the corpus has no part"), "{}", ran.err);
 }
 
 #[test]

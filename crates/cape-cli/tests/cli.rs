@@ -22,9 +22,13 @@ fn help() {
         ("help", &["--help"][..]),
         ("help_perturb", &["perturb", "--help"]),
         ("help_explain", &["explain", "--help"]),
+        ("help_audit_sample", &["audit", "sample", "--help"]),
         ("help_calibrate", &["calibrate", "--help"]),
         ("help_bench", &["bench", "--help"]),
         ("help_eval", &["eval", "--help"]),
+        ("help_eval_paper", &["eval", "paper", "--help"]),
+        ("help_audit_exact", &["audit", "exact", "--help"]),
+        ("help_audit_context", &["audit", "context", "--help"]),
         ("help_models_pack", &["models", "pack", "--help"]),
         ("help_models_pull", &["models", "pull", "--help"]),
     ] {

@@ -53,7 +53,7 @@ fn prompts_as_they_are_lose_nothing_and_are_found() {
     let args = ["eval", "sst2.tsv", "-m", "none", "-e", "1", "--model", "model", "--out", "out"];
     let ran = home.run(&args);
     let row = ran.out.lines().nth(1).unwrap().split_whitespace().collect::<Vec<_>>();
-    assert_eq!(row, ["non-private", "1", "-", "100.0", "100.0", "0.0", "0.0", "0.0"]);
+    assert_eq!(row, ["non-private", "-", "-", "100.0", "100.0", "0.0", "0.0", "0.0"]);
 }
 
 #[test]

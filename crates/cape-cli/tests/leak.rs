@@ -140,6 +140,10 @@ const WORKING: &[&[&str]] = &[
     &["perturb", "--candidates", "all", "--keep", "keep.txt"],
     &["explain", "--token", "1"],
     &["explain", "--token", "2", "--json", "--all"],
+    &["audit", "exact", "--token", "1"],
+    &["audit", "exact", "--token", "2", "--json", "--buckets", "equal-width"],
+    &["audit", "context", "--tries", "1"],
+    &["audit", "context", "--token", "1", "--tries", "1", "--json"],
 ];
 
 /// Flags under which any prompt is refused, and with which code.
@@ -233,6 +237,33 @@ fn nothing_of_a_refused_prompt_is_on_stderr() {
         check(home.cape().args(stdin).args(rest), PROMPT.as_bytes(), code);
     }
     assert_eq!(home.files(), files, "nor in a file");
+}
+
+/// What an audit finds is on stdout, for whoever asked; on stderr is the verdict alone.
+#[test]
+fn nothing_of_an_audited_prompt_is_on_stderr() {
+    let home = Home::new();
+    let sample = ["audit", "sample", PROMPT, "--model", "model", "-n", "100"];
+    // real draws: at this confidence they raise a false alarm one time in 10^9
+    let sample = [&sample[..], &["--confidence", "0.999999999"]].concat();
+    for (flags, code) in [
+        (&["--epsilon", "1"][..], 0),
+        (&["--json", "--token", "2"], 0),
+        (&["--other", "my xylophoniccanary is good"], 2),
+        (&["--other", "my canary"], 2),
+        (&["--replace", "xylophonic\u{7}"], 1),
+        (&["--token", "99"], 2),
+        (&["--command", "xylophoniccanary"], 1),
+        (&["--command", "'xylophoniccanary"], 2),
+        (&["--command", "false"], 1),
+    ] {
+        check(home.cape().args(&sample).args(flags), b"", code);
+    }
+    // a command that copies is found out
+    let claim = ["--claimed", "0.1", "--command", "cat", "--other", "my good is good"];
+    let (code, out, err) = run(home.cape().args(&sample).args(claim), b"");
+    assert_eq!(code, Some(1));
+    assert!(!out.is_empty() && !shows(&err), "{err}");
 }
 
 #[test]

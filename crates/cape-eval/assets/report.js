@@ -3,13 +3,13 @@
   "use strict";
   const charts = JSON.parse(document.getElementById("charts").textContent);
 
-  // A style is a number: its colour is one of Okabe and Ito's (report.css has them, for light and dark), its
+  // A style is a number: its colour is one of Okabe and Ito's or three more (report.css, for light and dark), its
   // mark another for each, so that nobody needs the colour. From 100 on the colours have an order.
   const marks = [
     d3.symbolCircle, d3.symbolSquare, d3.symbolTriangle, d3.symbolDiamond, d3.symbolCross, d3.symbolStar, d3.symbolWye,
   ];
   const dashes = ["", "7 3", "2 3", "9 3 2 3", "4 2", "1 2", "12 4"];
-  const colour = (style) => (style < 100 ? `var(--c${style % 8})` : `var(--o${(style - 100) % 6})`);
+  const colour = (style) => (style < 100 ? `var(--c${style % 11})` : `var(--o${(style - 100) % 6})`);
   const mark = (style) => marks[(style % 100) % marks.length];
   const dash = (style) => dashes[style % dashes.length];
   const muted = "var(--muted)";

@@ -9,12 +9,14 @@ use crate::Result;
 use crate::chat::{Client, Options};
 use crate::data::{Data, Item};
 use crate::measure::Meaning;
-use crate::record::Record;
+use crate::record::{Hits, Record};
 use crate::tasks::{self, restore};
 
 /// A chat model, and what it is asked.
 pub struct Chat {
     client: Client,
+    /// The one that sees prompts and what was made of their releases; the same one without it.
+    local: Option<Client>,
     /// What it writes after each original prompt, once it was asked; none where prompts are not
     /// continued.
     expected: Option<Vec<OnceLock<String>>>,
@@ -29,7 +31,7 @@ impl Chat {
     /// With this client.
     #[must_use]
     pub fn new(client: Client) -> Self {
-        Self { client, expected: None }
+        Self { client, local: None, expected: None }
     }
 
     /// It continues the prompts as well, for coherence and alignment.
@@ -37,6 +39,18 @@ impl Chat {
     pub fn continuing(self, data: &Data) -> Self {
         let expected = data.items.iter().map(|_| OnceLock::new()).collect();
         Self { expected: Some(expected), ..self }
+    }
+
+    /// Another model is the one on this machine.
+    #[must_use]
+    pub fn with_local(self, local: Client) -> Self {
+        Self { local: Some(local), ..self }
+    }
+
+    /// Whether it was asked all that it would be asked about a release.
+    pub(crate) fn asked(&self, record: &Record) -> bool {
+        record.attacks.contains_key("llm")
+            && (self.expected.is_none() || record.scores.contains_key("coherence"))
     }
 
     /// Asks all that there is to ask about a release, and writes down what the answers are worth.
@@ -62,8 +76,41 @@ impl Chat {
         Ok(())
     }
 
-    /// The paper's open-ended generation: the service continues the release, and a local model makes of
-    /// it a continuation of the prompt. (Here one model is both.)
+    /// What the local model writes after a prompt that was not sent.
+    pub(crate) fn ask_local(
+        &self,
+        item: &Item,
+        meaning: Option<&Meaning>,
+        record: &mut Record,
+    ) -> Result<()> {
+        // whoever attacks has nothing
+        let nothing = Hits { found: 0, of: record.sensitive as u32 };
+        record.attacks.insert("llm".into(), nothing);
+        let (Some(expected), Some(meaning)) = (&self.expected, meaning) else { return Ok(()) };
+        let y = self.expected(item, &expected[record.prompt])?;
+        let alone = match &self.local {
+            Some(local) => tasks::generation(local, &item.text, &CONTINUE)?,
+            None => y.to_owned(),
+        };
+        let vectors = meaning.vectors(&[&item.text, y, &alone])?;
+        let [x, y, alone] = &vectors[..] else { return Ok(()) };
+        for (name, other) in [("coherence", x), ("alignment", y)] {
+            record.scores.insert(name.into(), cosine(other, alone));
+        }
+        Ok(())
+    }
+
+    /// What the service writes after the prompt itself; it is asked once.
+    fn expected<'a>(&self, item: &Item, expected: &'a OnceLock<String>) -> Result<&'a str> {
+        if let Some(y) = expected.get() {
+            return Ok(y);
+        }
+        let y = tasks::generation(&self.client, &item.text, &CONTINUE)?;
+        Ok(expected.get_or_init(|| y))
+    }
+
+    /// The paper's open-ended generation: the service continues the release, and the local model makes
+    /// of it a continuation of the prompt.
     fn continued(
         &self,
         item: &Item,
@@ -72,14 +119,10 @@ impl Chat {
         meaning: &Meaning,
         record: &mut Record,
     ) -> Result<()> {
-        let y = if let Some(y) = expected.get() {
-            y
-        } else {
-            let y = tasks::generation(&self.client, &item.text, &CONTINUE)?;
-            expected.get_or_init(|| y)
-        };
+        let y = self.expected(item, expected)?;
         let noisy = tasks::generation(&self.client, text, &CONTINUE)?;
-        let extracted = tasks::extraction(&self.client, &item.text, &noisy, &CONTINUE)?;
+        let local = self.local.as_ref().unwrap_or(&self.client);
+        let extracted = tasks::extraction(local, &item.text, &noisy, &CONTINUE)?;
         let vectors = meaning.vectors(&[&item.text, y, &noisy, &extracted])?;
         let [x, y, noisy, extracted] = &vectors[..] else { return Ok(()) };
         for (name, a, b) in [

@@ -1,17 +1,18 @@
 //! Mechanisms × ε × seeds × prompts, written down as it goes, and taken up again after a kill.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::time::Instant;
 
 use rayon::prelude::*;
 
 use crate::data::{Data, Item};
 use crate::measure::{Tools, measure};
 use crate::record::{Cell, Record};
-use crate::subject::Subject;
+use crate::subject::{At, Subject};
 use crate::{Error, Result};
 
 /// What is to be run.
@@ -43,7 +44,17 @@ impl Grid<'_> {
     /// How many releases there are in all.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.data.items.len() * self.subjects.len() * self.epsilons.len() * self.seeds.len()
+        let cells: usize = self.subjects.iter().map(|subject| self.epsilons(subject).len()).sum();
+        self.data.items.len() * cells * self.seeds.len()
+    }
+
+    /// The values of ε for a mechanism: one is enough where ε changes nothing.
+    fn epsilons(&self, subject: &Subject) -> &[f64] {
+        if subject.is_reference() {
+            &self.epsilons[..1.min(self.epsilons.len())]
+        } else {
+            self.epsilons
+        }
     }
 
     /// Whether there is nothing to do.
@@ -59,14 +70,15 @@ impl Grid<'_> {
         path: &Path,
         progress: &(dyn Fn(usize) + Sync),
     ) -> Result<(Vec<Record>, Vec<Refused>)> {
-        let (file, mut records) = open(path)?;
+        let (file, records) = open(path)?;
         self.check(path, &records)?;
+        let mut records = self.known(records);
         let done: HashSet<Key> = records.iter().map(key).collect();
         let file = Mutex::new(file);
         let mut refused = Vec::new();
         let mut count = 0;
         for subject in self.subjects {
-            for &epsilon in self.epsilons {
+            for &epsilon in self.epsilons(subject) {
                 let here = self.data.items.len() * self.seeds.len();
                 let at = match subject.at(epsilon) {
                     Ok(at) => at,
@@ -107,17 +119,6 @@ impl Grid<'_> {
                 }
             }
         }
-        // what the file had beyond this grid is not its business
-        let wanted: HashSet<(&str, u64)> = self
-            .subjects
-            .iter()
-            .flat_map(|subject| self.epsilons.iter().map(|e| (subject.name.as_str(), e.to_bits())))
-            .collect();
-        records.retain(|record| {
-            wanted.contains(&(record.cell.mechanism.as_str(), record.cell.epsilon.to_bits()))
-                && self.seeds.contains(&record.seed)
-                && record.prompt < self.data.items.len()
-        });
         records.sort_by_cached_key(|record| {
             let cell = &record.cell;
             let subject = self.subjects.iter().position(|subject| subject.name == cell.mechanism);
@@ -125,6 +126,61 @@ impl Grid<'_> {
             (subject, epsilon, record.seed, record.prompt)
         });
         Ok((records, refused))
+    }
+
+    /// What is left to do beside this file, and about how long that takes: a few prompts are released
+    /// and measured on trial.
+    pub fn outlook(&self, path: &Path) -> Result<Outlook> {
+        let records = if path.exists() { open(path)?.1 } else { Vec::new() };
+        let mut done: HashMap<String, usize> = HashMap::new();
+        for record in self.known(records) {
+            *done.entry(record.cell.mechanism).or_default() += 1;
+        }
+        // spread over the data, as many as go side by side
+        let items = &self.data.items;
+        let tried = rayon::current_num_threads().min(items.len());
+        let prompts: Vec<(usize, &Item)> =
+            (0..tried).map(|i| (i + 1) * items.len() / tried - 1).map(|i| (i, &items[i])).collect();
+        let mut outlook = Outlook { done: done.values().sum(), left: 0, seconds: 0.0 };
+        for subject in self.subjects {
+            // what is refused takes no time
+            let at = |&epsilon: &f64| subject.at(epsilon).ok().map(|at| (epsilon, at));
+            let mut accepted: Vec<(f64, At)> =
+                self.epsilons(subject).iter().filter_map(at).collect();
+            let here = items.len() * accepted.len() * self.seeds.len();
+            let here = here.saturating_sub(done.get(&subject.name).copied().unwrap_or_default());
+            outlook.left += here;
+            if here > 0 {
+                let (epsilon, at) = accepted.swap_remove(accepted.len() / 2);
+                let (cell, start) = (self.cell(subject, epsilon, at.proven()), Instant::now());
+                measure(subject, &at, &cell, 0, &prompts, self.tools)?;
+                outlook.seconds += start.elapsed().as_secs_f64() / tried as f64 * here as f64;
+            }
+        }
+        Ok(outlook)
+    }
+
+    /// The records that are of this grid and have all that it measures, the latest of each release.
+    fn known(&self, records: Vec<Record>) -> Vec<Record> {
+        let wanted: HashSet<(&str, u64)> = self
+            .subjects
+            .iter()
+            .flat_map(|subject| {
+                self.epsilons(subject).iter().map(|e| (subject.name.as_str(), e.to_bits()))
+            })
+            .collect();
+        let mut latest: HashMap<Key, Record> = HashMap::new();
+        for record in records {
+            let cell = (record.cell.mechanism.as_str(), record.cell.epsilon.to_bits());
+            if wanted.contains(&cell)
+                && self.seeds.contains(&record.seed)
+                && record.prompt < self.data.items.len()
+                && self.tools.measured(&record)
+            {
+                latest.insert(key(&record), record);
+            }
+        }
+        latest.into_values().collect()
     }
 
     fn cell(&self, subject: &Subject, epsilon: f64, proven: Option<f64>) -> Cell {
@@ -155,6 +211,16 @@ impl Grid<'_> {
         }
         Ok(())
     }
+}
+
+/// How far a grid is.
+pub struct Outlook {
+    /// Releases that are done.
+    pub done: usize,
+    /// Releases to come.
+    pub left: usize,
+    /// About how many seconds they take.
+    pub seconds: f64,
 }
 
 /// An ε that a mechanism cannot have.

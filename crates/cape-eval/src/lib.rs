@@ -6,6 +6,7 @@
 
 pub mod asked;
 pub mod chat;
+pub mod cost;
 pub mod data;
 mod error;
 pub mod grid;

@@ -4,6 +4,7 @@
 //! punctuation. What a mechanism keeps of them is found by every attack.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Instant;
 
 use cape::attack::mask::{Unit, best, scores};
@@ -11,7 +12,7 @@ use cape::keep::KeepList;
 use cape::metric::rouge_l;
 use cape::rng::{CryptoRng, Generator, seeded};
 use cape::sanitize::assemble;
-use cape::text::{Outcome, Piece, ReleasedToken, Tokens};
+use cape::text::{Outcome, Piece, ReleasedToken, Token, Tokens};
 use cape_models::Device;
 use cape_models::sentence::{SentenceEncoder, cosine};
 use rayon::prelude::*;
@@ -34,6 +35,14 @@ pub struct Tools {
     pub meaning: Option<Meaning>,
     /// A chat model that does the data's task and attacks.
     pub chat: Option<Chat>,
+}
+
+impl Tools {
+    /// Whether a release was asked all that these tools ask; one of an earlier run may not have been.
+    pub(crate) fn measured(&self, record: &Record) -> bool {
+        (self.meaning.is_none() || record.similarity.is_some())
+            && self.chat.as_ref().is_none_or(|chat| chat.asked(record))
+    }
 }
 
 /// A sentence encoder, and the vectors of all prompts.
@@ -96,9 +105,10 @@ pub fn measure(
             counted.sensitive().map(|at| Position { at, found: BTreeMap::new() }).collect();
         release.knn();
         let bayes = number < tools.bayes_prompts;
-        let guessed = match &tools.attacker {
-            Some(attacker) => release.mask(attacker, bayes)?,
-            None => None,
+        let guessed = match (&tools.attacker, at) {
+            (Some(_), At::Alone(_)) => release.nothing("mti"),
+            (Some(attacker), _) => Some(release.mask(attacker, bayes)?),
+            (None, _) => None,
         };
         if bayes {
             release.bayes()?;
@@ -125,7 +135,12 @@ pub fn measure(
             released: (number < tools.examples).then(|| text.clone()),
         };
         if let Some(chat) = &tools.chat {
-            chat.ask(item, &text, &released, tools.meaning.as_ref(), &mut record)?;
+            let meaning = tools.meaning.as_ref();
+            if matches!(at, At::Alone(_)) {
+                chat.ask_local(item, meaning, &mut record)?;
+            } else {
+                chat.ask(item, &text, &released, meaning, &mut record)?;
+            }
         }
         Ok((record, text))
     });
@@ -178,15 +193,14 @@ impl Release<'_> {
     }
 
     /// Masks each position in turn; the text that the attacker reads then. Where a position was kept,
-    /// it is found without. None for pieces that the attacker does not have. What it expects there is
-    /// the prior of the Bayes attack on words, if that is wanted.
-    fn mask(&mut self, attacker: &Device, bayes: bool) -> Result<Option<String>> {
+    /// it is found without. What it expects there is the prior of the Bayes attack on words, if that is
+    /// wanted.
+    fn mask(&mut self, attacker: &Device, bayes: bool) -> Result<String> {
         let vocab = attacker.model.vocab();
-        let same_pieces = match self.subject.device() {
-            Some(device) if std::sync::Arc::ptr_eq(&device.model, &attacker.model) => true,
-            Some(_) => return Ok(None),
-            None => false,
-        };
+        let device = self.subject.device();
+        let same_pieces = device.is_some_and(|own| Arc::ptr_eq(&own.model, &attacker.model));
+        // words begin where they are; pieces of another model are what the attacker has of that kind
+        let kind = |token: &Token| if device.is_some() { token.piece } else { Piece::Start };
         let asked: Vec<bool> = (0..self.released.len())
             .map(|at| {
                 self.positions.iter().any(|position| position.at == at)
@@ -203,9 +217,12 @@ impl Release<'_> {
                     _ => token.id,
                 };
                 (vec![id], token.piece)
+            } else if let Some(id) = vocab.piece_id(&released.released.to_lowercase(), kind(token))
+            {
+                (vec![id], kind(token))
             } else {
                 let pieces = attacker.tokenizer.tokenize(&released.released, &KeepList::none())?;
-                (pieces.as_slice().iter().map(|piece| piece.id).collect(), Piece::Start)
+                (pieces.as_slice().iter().map(|piece| piece.id).collect(), kind(token))
             };
             units.push(Unit { ids, asked: asked.then_some(piece) });
         }
@@ -217,7 +234,8 @@ impl Release<'_> {
             let target = if same_pieces {
                 Some(self.tokens.as_slice()[at].id)
             } else {
-                vocab.piece_id(&self.original(at).to_lowercase(), Piece::Start)
+                let kind = kind(&self.tokens.as_slice()[at]);
+                vocab.piece_id(&self.original(at).to_lowercase(), kind)
             };
             self.found(at, "mti", target == Some(guess));
             if let (true, At::Baseline(baseline, attack), Outcome::Drawn { id, .. }) =
@@ -238,7 +256,15 @@ impl Release<'_> {
                 position.found.entry("bayes").or_insert(kept);
             }
         }
-        Ok(Some(self.with(&words)))
+        Ok(self.with(&words))
+    }
+
+    /// An attack on nothing finds nothing.
+    fn nothing(&mut self, attack: &'static str) -> Option<String> {
+        for position in &mut self.positions {
+            position.found.insert(attack, false);
+        }
+        None
     }
 
     /// Whether an attack was right about a token.

@@ -12,7 +12,7 @@ use crate::Result;
 use crate::data::{Data, Item};
 use crate::record::Record;
 use crate::report::{BookToken, Example, ExampleRow, Mapping, Tail};
-use crate::subject::{At, Subject};
+use crate::subject::{At, Subject, is_reference};
 
 /// How many draws a mapping set is counted over.
 const DRAWS: f64 = 1000.0;
@@ -60,7 +60,7 @@ fn distribution(at: &At, prompt: &Tokens, i: usize) -> Result<Option<(Vec<f64>, 
             let own = own.map_or(0.0, |own| weights[own] as f64 / total);
             Some((weights.iter().map(|&weight| weight as f64 / total).collect(), own))
         }
-        At::Nothing(_) => None,
+        At::Nothing(_) | At::Alone(_) => None,
         At::Baseline(baseline, _) => baseline.odds(t).map(|odds| {
             let drawn = 1.0 - odds.kept;
             let probability = |odd: &cape::mechanism::Odd| odd.probability * drawn;
@@ -152,7 +152,8 @@ fn cumulative(probabilities: impl Iterator<Item = f64>) -> Vec<(f64, f64)> {
 #[must_use]
 pub fn examples(records: &[Record], data: &Data) -> Vec<Example> {
     let mut examples: BTreeMap<usize, Vec<ExampleRow>> = BTreeMap::new();
-    for record in records.iter().filter(|record| record.seed == 0) {
+    let shown = |record: &&Record| record.seed == 0 && !is_reference(&record.cell.mechanism);
+    for record in records.iter().filter(shown) {
         if let Some(released) = &record.released {
             examples.entry(record.prompt).or_default().push(ExampleRow {
                 mechanism: record.cell.mechanism.clone(),

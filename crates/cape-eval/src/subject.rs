@@ -20,6 +20,18 @@ use serde_json::{Value, json};
 
 use crate::Result;
 
+/// What sends prompts as they are is called.
+pub const NON_PRIVATE: &str = "non-private";
+
+/// What sends nothing, and has the local chat model do it all, is called.
+pub const LOCAL_ALONE: &str = "local model alone";
+
+/// Whether a name is of something to compare with and not of a mechanism: ε changes nothing there.
+#[must_use]
+pub fn is_reference(name: &str) -> bool {
+    [NON_PRIVATE, LOCAL_ALONE].contains(&name)
+}
+
 /// A mechanism without its ε.
 pub struct Subject {
     /// What it is called in tables and charts.
@@ -39,6 +51,7 @@ enum Form {
     Cape(Device, Settings),
     Words(Box<Words>),
     Nothing(Device),
+    Alone(Device),
 }
 
 /// A baseline without its ε.
@@ -58,6 +71,28 @@ pub enum At {
     Baseline(Box<Baseline>, WordBayes),
     /// The prompt as it is.
     Nothing(Nothing),
+    /// Nothing of the prompt.
+    Alone(Alone),
+}
+
+/// Nothing is sent: what the local chat model can do without the service.
+pub struct Alone(Epsilon);
+
+impl Mechanism for Alone {
+    fn guarantee(&self) -> Guarantee {
+        Guarantee {
+            nominal: self.0,
+            bound: 0.0,
+            most_kept: Kinds { start: 0.0, continuation: 0.0 },
+            notion: Notion::Ldp,
+            evidence: Evidence::Proof,
+            reach: Reach::OwnDraw,
+        }
+    }
+
+    fn perturb(&self, tokens: &Tokens, _: &mut dyn CryptoRng) -> cape::Result<Vec<Outcome>> {
+        Ok(vec![Outcome::Dropped; tokens.as_slice().len()])
+    }
 }
 
 /// No mechanism: the prompt is sent as it is, to see what it is worth then.
@@ -100,9 +135,12 @@ impl Subject {
             ("context".to_owned(), json!(settings.context.as_str())),
             ("candidates".to_owned(), json!(format!("{:?}", settings.candidates).to_lowercase())),
             ("utility".to_owned(), json!(settings.utility.form().as_str())),
+            ("distance".to_owned(), json!(settings.utility.distance().as_str())),
             ("lambda_l".to_owned(), json!(settings.utility.l())),
             ("lambda_d".to_owned(), json!(settings.utility.d())),
             ("arithmetic".to_owned(), json!(device.arithmetic.name())),
+            ("logits_from".to_owned(), json!(device.model.calibration().lo())),
+            ("logits_to".to_owned(), json!(device.model.calibration().hi())),
         ]);
         match settings.buckets {
             Buckets::Ranked { alpha } => all.insert("alpha".to_owned(), json!(alpha)),
@@ -135,7 +173,7 @@ impl Subject {
     #[must_use]
     pub fn nothing(model: &str, device: &Device) -> Self {
         Self {
-            name: "non-private".to_owned(),
+            name: NON_PRIVATE.to_owned(),
             model: model.to_owned(),
             settings: BTreeMap::new(),
             knn: Knn::new(Space::Model(Arc::clone(&device.model)), NEAREST),
@@ -144,11 +182,29 @@ impl Subject {
         }
     }
 
+    /// The local chat model without the service; prompts are counted in the pieces of this model.
+    #[must_use]
+    pub fn alone(model: &str, device: &Device) -> Self {
+        Self {
+            name: LOCAL_ALONE.to_owned(),
+            form: Form::Alone(device.clone()),
+            ..Self::nothing(model, device)
+        }
+    }
+
+    /// Whether it is something to compare with and no mechanism.
+    #[must_use]
+    pub fn is_reference(&self) -> bool {
+        is_reference(&self.name)
+    }
+
     /// Its tokenizer.
     #[must_use]
     pub fn tokenizer(&self) -> &Tokenizer {
         match &self.form {
-            Form::Cape(device, _) | Form::Nothing(device) => &device.tokenizer,
+            Form::Cape(device, _) | Form::Nothing(device) | Form::Alone(device) => {
+                &device.tokenizer
+            }
             Form::Words(words) => &words.prepared.tokenizer,
         }
     }
@@ -157,7 +213,7 @@ impl Subject {
     #[must_use]
     pub fn keep(&self) -> KeepList {
         match &self.form {
-            Form::Cape(..) | Form::Nothing(_) => KeepList::default(),
+            Form::Cape(..) | Form::Nothing(_) | Form::Alone(_) => KeepList::default(),
             Form::Words(words) => words.prepared.keep.clone(),
         }
     }
@@ -185,7 +241,7 @@ impl Subject {
     #[must_use]
     pub fn device(&self) -> Option<&Device> {
         match &self.form {
-            Form::Cape(device, _) | Form::Nothing(device) => Some(device),
+            Form::Cape(device, _) | Form::Nothing(device) | Form::Alone(device) => Some(device),
             Form::Words(_) => None,
         }
     }
@@ -203,6 +259,7 @@ impl Subject {
                 At::Baseline(Box::new(words.prepared.mechanism(epsilon)?), attack)
             }
             Form::Nothing(_) => At::Nothing(Nothing(epsilon)),
+            Form::Alone(_) => At::Alone(Alone(epsilon)),
         })
     }
 }
@@ -215,6 +272,7 @@ impl At {
             Self::Cape(cape) => &**cape,
             Self::Baseline(baseline, _) => &**baseline,
             Self::Nothing(nothing) => nothing,
+            Self::Alone(alone) => alone,
         }
     }
 

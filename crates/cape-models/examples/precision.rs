@@ -111,7 +111,7 @@ fn positions(model: &str, lines: &[&str]) -> Result<Vec<Position>, Box<dyn Error
         buckets: Buckets::Ranked { alpha: None },
         context: Context::Raw,
         candidates: Candidates::default(),
-        utility: Utility::PAPER,
+        utility: Utility::default(),
     };
     let mechanism = Cape::new(Arc::clone(&device.model) as Arc<dyn LanguageModel>, settings)?;
     let keep = KeepList::default();

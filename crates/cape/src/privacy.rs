@@ -105,9 +105,15 @@ impl Guarantee {
     /// The loss for two prompts that differ in **one** sensitive token, of `sensitive` in all.
     #[must_use]
     pub fn one_token(&self, sensitive: usize) -> f64 {
+        self.differing(1, sensitive)
+    }
+
+    /// The loss for two prompts that differ in `differing` of their `sensitive` tokens.
+    #[must_use]
+    pub fn differing(&self, differing: usize, sensitive: usize) -> f64 {
         match self.reach {
-            Reach::OwnDraw if sensitive > 0 => self.bound,
-            Reach::OwnDraw => 0.0,
+            _ if differing == 0 => 0.0,
+            Reach::OwnDraw => self.prompt(differing.min(sensitive)),
             Reach::EveryDraw => self.prompt(sensitive),
         }
     }

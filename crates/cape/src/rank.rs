@@ -7,7 +7,7 @@
 use rand::CryptoRng;
 
 use crate::privacy::Epsilon;
-use crate::sample::{below, check_candidates};
+use crate::sample::{below, check_candidates, log_ratio_up};
 use crate::{Error, Result};
 
 /// The weight of rank 1. The total over the most candidates still fits in 64 bits.
@@ -49,7 +49,7 @@ impl RankTable {
             total += last;
             cumulative.push(total);
         }
-        let epsilon = log_ratio_up(cumulative[1], last);
+        let epsilon = log_ratio_up(cumulative[1].into(), last.into());
         Ok(Self { cumulative, alpha, epsilon })
     }
 
@@ -98,18 +98,6 @@ impl RankTable {
         let x = below(self.total(), rng);
         self.cumulative.partition_point(|&c| c <= x)
     }
-}
-
-/// An upper bound of ln(a/b) for integers that a float holds exactly.
-fn log_ratio_up(a: u64, b: u64) -> f64 {
-    debug_assert!(b <= a && a <= 1 << 53);
-    if a == b {
-        return 0.0;
-    }
-    // one rounding in the division and less than one unit in `ln`; for ratios near 1 the error is
-    // absolute, of the size of the float's unit at 1
-    let log = (a as f64 / b as f64).ln();
-    log + (log + 1.0) * 4.0 * f64::EPSILON
 }
 
 /// The r-th best candidate (r from 1) by utility, ties by index: the permutation that the ranks

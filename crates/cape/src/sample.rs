@@ -4,6 +4,61 @@ use rand::CryptoRng;
 
 use crate::{Error, Result};
 
+/// A probability as it is drawn: an integer weight of an integer total.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// The weight.
+    pub weight: u64,
+    /// The sum of all weights.
+    pub total: u64,
+}
+
+impl Share {
+    /// To the precision of a float.
+    #[must_use]
+    pub fn probability(self) -> f64 {
+        self.weight as f64 / self.total as f64
+    }
+
+    /// An upper bound of ln(self / other), off by less than 10^−13; infinite where the other is zero.
+    #[must_use]
+    pub fn log_ratio_up(self, other: Self) -> f64 {
+        match self.crossed(other) {
+            (0, _) => f64::NEG_INFINITY,
+            (_, 0) => f64::INFINITY,
+            (a, b) => log_ratio_up(a, b),
+        }
+    }
+
+    /// Two integers that compare as the two probabilities do.
+    fn crossed(self, other: Self) -> (u128, u128) {
+        let (a, b) = (u128::from(self.weight), u128::from(other.weight));
+        if self.total == other.total {
+            (a, b)
+        } else {
+            (a * u128::from(other.total), b * u128::from(self.total))
+        }
+    }
+}
+
+impl PartialOrd for Share {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        let (a, b) = self.crossed(*other);
+        Some(a.cmp(&b))
+    }
+}
+
+/// An upper bound of ln(a/b).
+pub(crate) fn log_ratio_up(a: u128, b: u128) -> f64 {
+    if a == b {
+        return 0.0;
+    }
+    // a rounding for each number and for the quotient, and less than one unit in `ln`; for ratios near
+    // 1 the error is absolute, of the size of the float's unit at 1
+    let log = (a as f64 / b as f64).ln();
+    log + (log.abs() + 1.0) * 4.0 * f64::EPSILON
+}
+
 /// The largest number of candidates: the totals of their weights stay below 2^64.
 pub(crate) const MOST_CANDIDATES: usize = (1 << 20) - 1;
 

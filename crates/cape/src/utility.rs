@@ -1,5 +1,6 @@
 //! The hybrid utility of a candidate: how well it fits the context, and how near it is in meaning.
 
+use crate::distance::Distance;
 use crate::{Error, Result};
 
 /// Public constants of a model that squash its logits to [0, 1]: found on public text, stored
@@ -58,31 +59,47 @@ impl Form {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Utility {
     form: Form,
+    distance: Distance,
     l: f64,
     d: f64,
 }
 
 impl Default for Utility {
-    /// What the mechanism uses unless told otherwise.
+    /// What the mechanism uses unless told otherwise: the paper's form on the distance that does best
+    /// on public text.
     fn default() -> Self {
-        Self::PAPER
+        Self { distance: Distance::Cosine, ..Self::PAPER }
     }
 }
 
 impl Utility {
     /// The paper's, with its λ.
-    pub const PAPER: Self = Self { form: Form::Paper, l: 0.5, d: 1.0 };
+    pub const PAPER: Self =
+        Self { form: Form::Paper, distance: Distance::Euclidean, l: 0.5, d: 1.0 };
 
     /// Log-linear, with the λ that do best on public text.
-    pub const LOG_LINEAR: Self = Self { form: Form::LogLinear, l: 0.03, d: 1.0 };
+    pub const LOG_LINEAR: Self =
+        Self { form: Form::LogLinear, distance: Distance::Cosine, l: 0.02, d: 1.0 };
 
-    /// The utility of this form with the λ that it has by itself.
+    /// The utility of this form with the distance and the λ that it has by itself.
     #[must_use]
     pub fn of(form: Form) -> Self {
         match form {
-            Form::Paper => Self::PAPER,
+            Form::Paper => Self::default(),
             Form::LogLinear => Self::LOG_LINEAR,
         }
+    }
+
+    /// The same with another distance.
+    #[must_use]
+    pub fn by(self, distance: Distance) -> Self {
+        Self { distance, ..self }
+    }
+
+    /// What counts as far.
+    #[must_use]
+    pub fn distance(self) -> Distance {
+        self.distance
     }
 
     /// The same form with other λ: both zero or positive, and finite.

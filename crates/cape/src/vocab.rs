@@ -255,6 +255,36 @@ impl Vocab {
             (Candidates::Typed | Candidates::Common, Piece::Continuation) => &self.continuations,
         }
     }
+
+    /// What can stand at a sensitive position of this kind, in order of ids: all that begins or continues
+    /// a word, and what a text can have though it is never drawn: the unknown token, and parts of
+    /// characters.
+    ///
+    /// A piece of a longer word can be any of them. A whole word that is kept is among them as well, though
+    /// it makes its position one that is not sensitive: what is kept is not the vocabulary's to say.
+    #[must_use]
+    pub fn inputs(&self, piece: Piece, which: Candidates) -> Vec<TokenId> {
+        let is_part = |&id: &TokenId| {
+            let parts = self.spelling == Spelling::ByteLevel
+                && self.piece(id).is_none()
+                && !self.is_special(id);
+            let bytes = parts.then(|| bytes::read(self.written.get(id))).flatten();
+            bytes.is_some_and(|bytes| {
+                let starts = bytes.starts_with(b" ");
+                let fits = which == Candidates::All || starts == (piece == Piece::Start);
+                fits && std::str::from_utf8(&bytes).is_err()
+            })
+        };
+        // the common words are what is drawn, not what is written
+        let which = if which == Candidates::Common { Candidates::Typed } else { which };
+        let unknown = (piece == Piece::Start).then_some(self.unknown);
+        let parts = (0..self.len() as u32).map(TokenId).filter(is_part);
+        let drawn = self.candidates(piece, which).iter().copied();
+        let mut inputs: Vec<TokenId> = drawn.chain(unknown).chain(parts).collect();
+        inputs.sort_unstable();
+        inputs.dedup();
+        inputs
+    }
 }
 
 /// Pushes the text of a word piece, and says of which kind it is if it may be drawn.
@@ -353,6 +383,9 @@ mod tests {
         assert_eq!(vocab.piece_id("b", Piece::Start), None);
         assert_eq!(vocab.id("[UNK]"), Some(TokenId(1)));
         assert_eq!(vocab.id("zzz"), None);
+        // the unknown token stands where a word begins
+        assert_eq!(vocab.inputs(Piece::Start, Candidates::Typed), [1, 3, 5, 8].map(TokenId));
+        assert_eq!(vocab.inputs(Piece::Continuation, Candidates::Typed), [TokenId(4)]);
         assert!(Vocab::new(&tokens, &[], "[NONE]").is_none());
         assert!(Vocab::new(&tokens, &[TokenId(9)], "[UNK]").is_none());
     }
@@ -370,7 +403,7 @@ mod tests {
 
     #[test]
     fn parts_of_characters_spaces_and_added_tokens_are_never_drawn() {
-        // 中 is ä¸Ń, é is Ã©; Ċ is a line break, ĩ the control character 7
+        // 中 is ä¸Ń, é is Ã©; Ċ is a line break, ĩ the byte 135
         let tokens = [
             "<s>",
             "Ġa",
@@ -400,5 +433,12 @@ mod tests {
         assert_eq!(vocab.piece_id("中", Piece::Continuation), None);
         assert_eq!(vocab.piece_id("é", Piece::Continuation), Some(TokenId(8)));
         assert!(vocab.is_special(TokenId(0)) && !vocab.is_special(TokenId(14)));
+        // a text can have parts of characters, though; ĩ is one by itself
+        let inputs = |piece, which| -> Vec<u32> {
+            vocab.inputs(piece, which).iter().map(|id| id.0).collect()
+        };
+        assert_eq!(inputs(Piece::Start, Candidates::Typed), [0, 1, 7, 10]);
+        assert_eq!(inputs(Piece::Continuation, Candidates::Typed), [2, 6, 8, 13, 14]);
+        assert_eq!(inputs(Piece::Start, Candidates::All), [0, 1, 2, 6, 7, 8, 10, 13, 14]);
     }
 }

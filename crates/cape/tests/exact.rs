@@ -14,37 +14,10 @@ use cape::rank::RankTable;
 use cape::text::{Outcome, Piece, Token, TokenId, Tokens};
 use cape::utility::Utility;
 use cape::vocab::Candidates;
-use common::{FIRST, HashModel, cape, outputs, prompt, weights};
-use num_bigint::BigUint;
+use common::{FIRST, HashModel, cape, ln_ratio, loss, outputs, product, prompt, weights};
 use proptest::prelude::*;
 
 const RANKED: Buckets = Buckets::Ranked { alpha: None };
-
-/// Products of integers, exact.
-fn product(factors: &[u64]) -> BigUint {
-    factors.iter().map(|&f| BigUint::from(f)).product()
-}
-
-/// ln(a/b) for numbers of any size, to float precision.
-fn ln_ratio(a: &BigUint, b: &BigUint) -> f64 {
-    let ln = |x: &BigUint| {
-        let shift = x.bits().saturating_sub(64);
-        let top: u64 = (x >> shift).try_into().unwrap();
-        (top as f64).ln() + shift as f64 * std::f64::consts::LN_2
-    };
-    ln(a) - ln(b)
-}
-
-/// The largest log-ratio, over all released prompts, between two prompts.
-fn loss(mechanism: &Cape, n: u32, a: &Tokens, b: &Tokens) -> f64 {
-    outputs(n, a.as_slice().len())
-        .map(|output| {
-            let (wa, ta) = weights(mechanism, a, &output);
-            let (wb, tb) = weights(mechanism, b, &output);
-            ln_ratio(&(product(&wa) * product(&tb)), &(product(&wb) * product(&ta))).abs()
-        })
-        .fold(0.0, f64::max)
-}
 
 /// Two prompts of four words (one of them kept) that differ in one sensitive word.
 fn neighbours(n: u32) -> impl Strategy<Value = (Vec<u32>, Vec<u32>)> {

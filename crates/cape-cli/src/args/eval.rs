@@ -3,11 +3,15 @@
 use std::path::PathBuf;
 
 use cape::utility::Form;
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 
 /// Everything comes from flags: the command line says what was measured.
 #[derive(Args)]
+#[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
 pub(crate) struct EvalArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<EvalCommand>,
+
     /// Prompts: .tsv, .csv or .jsonl with named columns, or text with one a line; without it, public
     /// sentences that are built in
     pub(crate) file: Option<PathBuf>,
@@ -81,14 +85,8 @@ pub(crate) struct EvalArgs {
     #[arg(long, value_name = "NAME|DIR")]
     pub(crate) encoder: Option<String>,
 
-    /// An OpenAI-compatible chat model that classifies and attacks: the address that ends in /v1. It
-    /// gets the releases; a key is taken from OPENAI_API_KEY
-    #[arg(long, value_name = "URL", requires = "llm_model")]
-    pub(crate) llm_url: Option<String>,
-
-    /// The name of that model
-    #[arg(long, value_name = "NAME", requires = "llm_url")]
-    pub(crate) llm_model: Option<String>,
+    #[command(flatten)]
+    pub(crate) chat: ChatArgs,
 
     /// Have it continue the first so many words of each prompt, for coherence and alignment (50 in the
     /// paper); it then sees the prompts themselves, and must be on this machine
@@ -98,6 +96,91 @@ pub(crate) struct EvalArgs {
     /// The prompts are public: a chat model elsewhere may see them
     #[arg(long, requires = "generation")]
     pub(crate) public: bool,
+}
+
+/// A chat model.
+#[derive(Args)]
+pub(crate) struct ChatArgs {
+    /// An OpenAI-compatible chat model that classifies and attacks: the address that ends in /v1. It
+    /// gets the releases; a key is taken from OPENAI_API_KEY
+    #[arg(long, value_name = "URL", requires = "llm_model")]
+    pub(crate) llm_url: Option<String>,
+
+    /// The name of that model
+    #[arg(long, value_name = "NAME", requires = "llm_url")]
+    pub(crate) llm_model: Option<String>,
+
+    /// Another chat model, which makes a continuation of the prompt of what that one wrote after the
+    /// release, and is measured alone [default: the same one]
+    #[arg(long, value_name = "URL", requires = "local_model", requires = "llm_url")]
+    pub(crate) local_url: Option<String>,
+
+    /// The name of that model
+    #[arg(long, value_name = "NAME", requires = "local_url")]
+    pub(crate) local_model: Option<String>,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum EvalCommand {
+    /// Run the paper's whole protocol: SST-2, QNLI and WikiText with its three device models and
+    /// all baselines, beside its numbers (prompts in a file of this name: cape eval ./paper)
+    ///
+    /// It takes hours to days; a run that was stopped goes on from its records. Without a chat
+    /// model, accuracy and generation are left out.
+    Paper(PaperArgs),
+}
+
+#[derive(Args)]
+pub(crate) struct PaperArgs {
+    /// The folder that holds SST-2/dev.tsv, QNLI/dev.tsv and wikitext-103-raw/wiki.test.raw as they
+    /// are when unpacked; it is said what is missing, and where to get it
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: PathBuf,
+
+    /// Device models; the first also attacks, is ablated, and carries cape's own form
+    #[arg(
+        long,
+        value_name = "NAME|DIR,…",
+        value_delimiter = ',',
+        default_value = "bert-base-uncased,gpt2,distilbert-base-uncased"
+    )]
+    pub(crate) models: Vec<String>,
+
+    /// Sentence encoder for coherence, alignment and similarity
+    #[arg(long, value_name = "NAME|DIR", default_value = "sentence-transformers/all-MiniLM-L6-v2")]
+    pub(crate) encoder: String,
+
+    /// Fetch the models that are not here from the Hugging Face hub
+    #[arg(long)]
+    pub(crate) pull: bool,
+
+    /// Word vectors of the baselines, GloVe 840B in the paper [default: the embeddings of the first
+    /// device model]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) vectors: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) chat: ChatArgs,
+
+    /// Values of ε [default: 1,2,3,6,10,14,20]
+    #[arg(short, long, value_name = "ε,…", value_delimiter = ',', allow_negative_numbers = true)]
+    pub(crate) epsilons: Vec<f64>,
+
+    /// How often every prompt is released
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seeds: u64,
+
+    /// The first so many prompts of each task only
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+
+    /// Try the Bayes attack too, which is ours and slow, on the first so many prompts of each task
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) bayes: usize,
+
+    /// Folder for the records and the report
+    #[arg(short, long, value_name = "DIR", default_value = "cape-paper")]
+    pub(crate) out: PathBuf,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]

@@ -166,7 +166,7 @@ fn measure(
         buckets: Buckets::Ranked { alpha: None },
         context,
         candidates: Candidates::default(),
-        utility: Utility::PAPER,
+        utility: Utility::default(),
     };
     let (mut tokens, mut sensitive) = (0, 0);
     let mut times: [Vec<f64>; 5] = Default::default();

@@ -1,30 +1,34 @@
 //! `cape eval`
 
-use std::fmt::Write as _;
+mod beside;
+mod paper;
+mod subjects;
+mod table;
+
 use std::net::IpAddr;
 use std::path::Path;
 
-use cape::context::Context;
-use cape::mechanism::cape::{Buckets, Settings};
 use cape::privacy::Epsilon;
-use cape::utility::Utility;
-use cape::vocab::Candidates;
 use cape_eval::asked::Chat;
 use cape_eval::chat::Client;
 use cape_eval::data::{Columns, Data, Item};
 use cape_eval::grid::{Grid, Refused};
 use cape_eval::measure::{Meaning, Tools};
 use cape_eval::portrait;
-use cape_eval::report::{Ablation, Extras, Report};
+use cape_eval::record::Record;
+use cape_eval::report::Report;
 use cape_eval::subject::Subject;
-use cape_eval::summary::{Point, summarise};
-use cape_models::baselines::{self, Kind, Prepared, Source};
+use cape_eval::summary::summarise;
+use cape_models::Options;
+use cape_models::baselines::Kind;
 use cape_models::sentence::SentenceEncoder;
-use cape_models::{Device, Options};
 
-use crate::args::{EvalArgs, EvalMechanismArg};
+use self::beside::{Ablations, middle};
+use self::subjects::{BUCKETS, LAMBDA_L, Made, Model, Words};
+use self::table::table;
+use crate::args::{ChatArgs, EvalArgs, EvalCommand, EvalMechanismArg};
 use crate::failure::{Done, Failure, io};
-use crate::{output, settings};
+use crate::output;
 
 /// Public sentences written for this purpose.
 const TEXT: &str = include_str!("bench/text.txt");
@@ -38,11 +42,22 @@ const QUICK: usize = 24;
 const QUICK_BAYES: usize = 4;
 const BAYES: usize = 25;
 
-/// How many tokens the Bayes attack looks at for a position.
-const BAYES_MOST: usize = 2000;
-
-/// How many prompts ablations are run on.
+/// How many prompts ablations are run on, and with which values of λ_L and N_b.
 const ABLATED: usize = 100;
+const LAMBDAS: [f64; 5] = [0.0, 0.25, 0.5, 1.0, 2.0];
+const COUNTS: [u32; 6] = [5, 10, 25, 50, 100, 200];
+
+/// Of how many tokens it is shown where they go.
+const TOKENS: usize = 40;
+const QUICK_TOKENS: usize = 12;
+
+/// What --corpus does not do.
+const PIECES: &str = "inferdpt draws from the pieces of the device model in their own order: the corpus has no part \
+    in it.";
+
+/// What the row of the local model is worth where it is no other model.
+const ONE_MODEL: &str = "One chat model is both the service and the local model here: alone it writes what is \
+    expected, so its alignment says nothing. --local-url and --local-model give another.";
 
 /// How many prompts are shown with their releases.
 const EXAMPLES: usize = 3;
@@ -58,10 +73,25 @@ const ALL: [EvalMechanismArg; 7] = [
 ];
 
 pub(crate) fn run(args: &EvalArgs) -> Done {
-    if args.generation.is_some() && !args.public && !args.llm_url.as_deref().is_some_and(is_here) {
+    match &args.command {
+        Some(EvalCommand::Paper(args)) => paper::run(args),
+        None => on_prompts(args),
+    }
+}
+
+/// All mechanisms on prompts of any kind.
+fn on_prompts(args: &EvalArgs) -> Done {
+    let mut urls = args.chat.llm_url.iter().chain(&args.chat.local_url);
+    if args.generation.is_some() && !args.public && !urls.all(|url| is_here(url)) {
         return Err(Failure::usage(
             "--generation shows the prompts themselves to the chat model, which is elsewhere",
             "take one on this machine; or say --public if the prompts are",
+        ));
+    }
+    if args.chat.local_url.is_some() && args.generation.is_none() {
+        return Err(Failure::usage(
+            "--local-url has no meaning without --generation",
+            "add --generation 50 to have prompts continued",
         ));
     }
     let data = data(args)?;
@@ -73,54 +103,57 @@ pub(crate) fn run(args: &EvalArgs) -> Done {
     for &epsilon in &epsilons {
         Epsilon::new(epsilon)?;
     }
-    let device = settings::load(&args.model, Options::default())?;
+    let model = Model::load(&args.model)?;
     let bayes = args.bayes.unwrap_or(if args.quick { QUICK_BAYES } else { BAYES });
-    let mechanisms = if args.mechanisms.is_empty() { &ALL[..] } else { &args.mechanisms };
-    let mut subjects: Vec<Subject> = mechanisms
-        .iter()
-        .map(|&mechanism| subject(mechanism, args, &device))
-        .collect::<Done<_>>()?;
-    subjects.extend(varied(args, &device)?);
-    std::fs::create_dir_all(&args.out)
-        .map_err(|error| io(format!("cannot make the folder {}", args.out.display()), &error))?;
+    let made = made(args, &model, &data, middle(&epsilons))?;
+    make_folder(&args.out)?;
     let seeds: Vec<u64> = (0..args.seeds).collect();
-    let meaning = match &args.encoder {
-        Some(name) => Some(Meaning::new(SentenceEncoder::load(name, Options::default())?, &data)?),
-        None => None,
+    let tools = Tools {
+        attacker: Some(model.device.clone()),
+        bayes_prompts: bayes,
+        examples: EXAMPLES,
+        meaning: args.encoder.as_deref().map(|name| meaning(name, &data)).transpose()?,
+        chat: chat(&args.chat, args.generation.is_some().then_some(&data))?,
     };
-    let chat = match (&args.llm_url, &args.llm_model) {
-        (Some(url), Some(model)) => {
-            let key = std::env::var("OPENAI_API_KEY").ok();
-            let chat = Chat::new(Client::new(url, model, key).map_err(cape_eval::Error::from)?);
-            Some(if args.generation.is_some() { chat.continuing(&data) } else { chat })
-        }
-        _ => None,
-    };
-    let tools =
-        Tools { attacker: Some(device), bayes_prompts: bayes, examples: EXAMPLES, meaning, chat };
     let grid = Grid {
         data: &data,
-        subjects: &subjects,
+        subjects: &made.subjects,
         epsilons: &epsilons,
         seeds: &seeds,
         tools: &tools,
     };
-    let bar = output::bar(grid.len() as u64, "releases");
-    let ran = grid.run(&args.out.join("records.jsonl"), &|done| bar.set_position(done as u64));
-    bar.finish_and_clear();
-    let (records, refused) = ran?;
+    let (records, refused) = conduct(&grid, &args.out.join("records.jsonl"), "releases")?;
     let points = summarise(&records);
     output::print(&table(&points, &refused))?;
-    let mut extras = extras(&grid, args)?;
+    let mut shown = vec![epsilons[0], middle(&epsilons), epsilons[epsilons.len() - 1]];
+    shown.dedup();
+    let tokens = if args.quick { QUICK_TOKENS } else { TOKENS };
+    let mut extras = beside::portraits(&grid, &model, &shown, tokens)?;
+    if args.ablations {
+        let ablations = Ablations::new(&model, &LAMBDAS, &COUNTS)?;
+        let items = data.items.iter().take(ABLATED).cloned().collect();
+        let first = Data { name: data.name.clone(), items };
+        let grid = Grid { data: &first, epsilons: &[middle(&epsilons)], seeds: &[0], ..grid };
+        let path = args.out.join("ablations.jsonl");
+        extras.ablations = ablations.run(&grid, &path, "cape, paper")?;
+    }
     extras.examples = portrait::examples(&records, &data);
-    extras.notes = notes(&refused, args);
-    let command: Vec<String> = std::env::args().skip(1).collect();
+    extras.efficiency = made.costs;
+    extras.notes = notes(&refused, args.vectors.is_some());
+    let inferdpt = made.subjects.iter().any(|subject| subject.name == Kind::Inferdpt.name());
+    if inferdpt && args.corpus.is_some() && args.vectors.is_none() {
+        output::note(&format!("note: {PIECES}\n"));
+        extras.notes.push(PIECES.to_owned());
+    }
+    if args.generation.is_some() && args.chat.local_url.is_none() {
+        extras.notes.push(ONE_MODEL.to_owned());
+    }
     let about = [
         ("version", env!("CARGO_PKG_VERSION").to_owned()),
         ("data", format!("{}, {} prompts", data.name, data.items.len())),
-        ("device model", subjects.first().map_or(String::new(), |subject| subject.model.clone())),
+        ("device model", model.id.clone()),
         ("seeds", args.seeds.to_string()),
-        ("command", format!("cape {}", command.join(" "))),
+        ("command", command()),
     ];
     let report = Report {
         title: format!("Privacy and utility on {}", data.name),
@@ -128,133 +161,122 @@ pub(crate) fn run(args: &EvalArgs) -> Done {
         points,
         extras,
     };
+    write(&report, &args.out, records.len())
+}
+
+/// The mechanisms that were asked for.
+fn made<'a>(args: &EvalArgs, model: &Model, data: &'a Data, epsilon: f64) -> Done<Made<'a>> {
+    use EvalMechanismArg as M;
+    let words = Words { vectors: args.vectors.as_deref(), corpus: args.corpus.as_deref() };
+    let mechanisms = if args.mechanisms.is_empty() { &ALL[..] } else { &args.mechanisms };
+    let mut made = Made::new(data, epsilon);
+    for mechanism in mechanisms {
+        let kind = match mechanism {
+            M::Cape => {
+                made.add(Some(model), || subjects::ranked("cape", model, None))?;
+                continue;
+            }
+            M::CapePaper => {
+                let papers = || subjects::papers("cape, paper", model, BUCKETS, LAMBDA_L);
+                made.add(Some(model), papers)?;
+                continue;
+            }
+            M::None => {
+                made.subjects.push(Subject::nothing(&model.id, &model.device));
+                continue;
+            }
+            M::Santext => Kind::Santext,
+            M::SantextPlus => Kind::SantextPlus,
+            M::Custext => Kind::Custext,
+            M::CustextPlus => Kind::CustextPlus,
+            M::Inferdpt => Kind::Inferdpt,
+        };
+        made.add(words.model(model), || subjects::baseline(kind, model, words))?;
+    }
+    for &alpha in &args.alphas {
+        let name = format!("cape, α = {alpha}");
+        made.add(Some(model), || subjects::ranked(&name, model, Some(alpha)))?;
+    }
+    for &(form, lambda_l) in &args.utilities {
+        made.add(Some(model), || subjects::by_utility(model, form, lambda_l))?;
+    }
+    if args.generation.is_some() {
+        made.subjects.push(Subject::alone(&model.id, &model.device));
+    }
+    Ok(made)
+}
+
+/// Runs a grid with a bar.
+fn conduct(grid: &Grid<'_>, path: &Path, what: &str) -> Done<(Vec<Record>, Vec<Refused>)> {
+    let bar = output::bar(grid.len() as u64, what);
+    let ran = grid.run(path, &|done| bar.set_position(done as u64));
+    bar.finish_and_clear();
+    Ok(ran?)
+}
+
+/// What compares meanings, on this data.
+fn meaning(encoder: &str, data: &Data) -> Done<Meaning> {
+    Ok(Meaning::new(SentenceEncoder::load(encoder, Options::default())?, data)?)
+}
+
+/// The chat model, if there is one; it continues these prompts.
+fn chat(args: &ChatArgs, continued: Option<&Data>) -> Done<Option<Chat>> {
+    let (Some(url), Some(model)) = (&args.llm_url, &args.llm_model) else { return Ok(None) };
+    let key = std::env::var("OPENAI_API_KEY").ok();
+    let chat = Chat::new(Client::new(url, model, key).map_err(cape_eval::Error::from)?);
+    let Some(data) = continued else { return Ok(Some(chat)) };
+    let chat = chat.continuing(data);
+    let (Some(url), Some(model)) = (&args.local_url, &args.local_model) else {
+        return Ok(Some(chat));
+    };
+    // the key is not for this one
+    let local = Client::new(url, model, None).map_err(cape_eval::Error::from)?;
+    Ok(Some(chat.with_local(local)))
+}
+
+/// The command line, which says what was measured.
+fn command() -> String {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    format!("cape {}", words.join(" "))
+}
+
+fn make_folder(path: &Path) -> Done {
+    std::fs::create_dir_all(path)
+        .map_err(|error| io(format!("cannot make the folder {}", path.display()), &error))
+}
+
+/// The report in all its forms.
+fn write(report: &Report, out: &Path, records: usize) -> Done {
     for (name, content) in [
         ("report.html", report.html()),
         ("report.md", report.markdown()),
         ("report.csv", report.csv()),
         ("report.json", report.json()),
     ] {
-        let path = args.out.join(name);
+        let path = out.join(name);
         std::fs::write(&path, content)
             .map_err(|error| io(format!("cannot write {}", path.display()), &error))?;
     }
     output::note(&format!(
-        "{} records and the report are in {}: open report.html\n\
+        "{records} records and the report are in {}: open report.html\n\
          they hold prompts and what attacks find, and draws were seeded: for you, and not to be sent\n",
-        records.len(),
-        args.out.display()
+        out.display()
     ));
     Ok(())
 }
 
-/// What is shown beside the points.
-fn extras(grid: &Grid<'_>, args: &EvalArgs) -> Done<Extras> {
-    let Some(device) = &grid.tools.attacker else { return Ok(Extras::default()) };
-    let settings = settings_of(Buckets::Ranked { alpha: None }, Context::Raw, Candidates::All)?;
-    let middle = grid.epsilons[grid.epsilons.len() / 2];
-    let mut mapping = Vec::new();
-    for subject in grid.subjects {
-        // averaging over InferDPT's radii takes its time
-        let tokens = match (subject.name.as_str(), args.quick) {
-            ("inferdpt", _) => 4,
-            (_, true) => 12,
-            (_, false) => 40,
-        };
-        for &epsilon in &[grid.epsilons[0], middle, grid.epsilons[grid.epsilons.len() - 1]] {
-            // an ε that was refused is said elsewhere
-            if let Ok(one) = portrait::mapping(subject, grid.data, epsilon, tokens) {
-                mapping.push(one);
-            }
-        }
-    }
-    mapping.dedup_by(|a, b| (&a.mechanism, a.epsilon) == (&b.mechanism, b.epsilon));
-    Ok(Extras {
-        mapping,
-        book: portrait::book(device, settings)?,
-        tails: portrait::tails(device, settings, middle)?,
-        ablations: if args.ablations { ablations(grid, args, device, middle)? } else { Vec::new() },
-        ..Extras::default()
-    })
-}
-
-/// Cape with another law or another utility.
-fn varied(args: &EvalArgs, device: &Device) -> Done<Vec<Subject>> {
-    let ranked =
-        |alpha| settings_of(Buckets::Ranked { alpha }, Context::Released, Candidates::default());
-    let mut varied = Vec::new();
-    for &alpha in &args.alphas {
-        varied.push((format!("cape, α = {alpha}"), ranked(Some(alpha))?));
-    }
-    for &(form, lambda_l) in &args.utilities {
-        let utility = Utility::of(form).with(lambda_l, 1.0)?;
-        let name = format!("cape, {} {lambda_l}", form.as_str());
-        varied.push((name, Settings { utility, ..ranked(None)? }));
-    }
-    let model = model_name(args, device);
-    let subject =
-        |(name, form): &(String, _)| Subject::cape(name, &model, device, *form, Some(BAYES_MOST));
-    Ok(varied.iter().map(subject).collect())
-}
-
-/// The paper's form with one setting changed.
-fn ablations(
-    grid: &Grid<'_>,
-    args: &EvalArgs,
-    device: &Device,
-    epsilon: f64,
-) -> Done<Vec<Ablation>> {
-    let form = |count, lambda_l| -> Done<Settings> {
-        let buckets = Buckets::EqualWidth { count };
-        let utility = Utility::PAPER.with(lambda_l, Utility::PAPER.d())?;
-        Ok(Settings { utility, ..settings_of(buckets, Context::Raw, Candidates::All)? })
-    };
-    let mut changed = Vec::new();
-    for lambda_l in [0.0, 0.25, 0.5, 1.0, 2.0] {
-        changed.push(("λ_L", lambda_l, form(50, lambda_l)?));
-    }
-    for count in [5_u32, 10, 25, 50, 100, 200] {
-        changed.push(("N_b", f64::from(count), form(count as usize, 0.5)?));
-    }
-    let model = model_name(args, device);
-    let subjects: Vec<Subject> = changed
-        .iter()
-        .map(|(name, value, settings)| {
-            Subject::cape(&format!("{name} = {value}"), &model, device, *settings, None)
-        })
-        .collect();
-    let items = grid.data.items.iter().take(ABLATED).cloned().collect();
-    let data = Data { name: grid.data.name.clone(), items };
-    let grid = Grid {
-        data: &data,
-        subjects: &subjects,
-        epsilons: &[epsilon],
-        seeds: &[0],
-        tools: grid.tools,
-    };
-    let bar = output::bar(grid.len() as u64, "releases with one setting changed");
-    let ran = grid.run(&args.out.join("ablations.jsonl"), &|done| bar.set_position(done as u64));
-    bar.finish_and_clear();
-    let points = summarise(&ran?.0);
-    let of = |((name, value, _), point): (&(&str, f64, Settings), Point)| Ablation {
-        name: (*name).to_owned(),
-        value: *value,
-        point,
-    };
-    Ok(changed.iter().zip(points).map(of).collect())
-}
-
 /// What a reader should know.
-fn notes(refused: &[Refused], args: &EvalArgs) -> Vec<String> {
+fn notes(refused: &[Refused], vectors: bool) -> Vec<String> {
     let mut notes = vec![
         "Attacks count the words that are neither stopwords nor punctuation, for every mechanism; a word \
          that a mechanism keeps as it is counts as found."
             .to_owned(),
         "Bayes knows the mechanism and uses the device model as its prior. For the paper's form, whose \
-         draws see the true neighbours, the released ones stand in for them; InferDPT's radius is averaged \
-         over 64 values."
+         draws see the true neighbours, the released ones stand in for them. For SANTEXT and InferDPT it \
+         looks at the 100 most promising words, and averages InferDPT's radius over 64 values."
             .to_owned(),
     ];
-    if args.vectors.is_none() {
+    if !vectors {
         notes.push(
             "The mechanisms on word vectors use the embeddings of the device model here, not GloVe: \
              distances, and so what their ε does, differ from the paper's."
@@ -270,14 +292,6 @@ fn notes(refused: &[Refused], args: &EvalArgs) -> Vec<String> {
     notes
 }
 
-fn settings_of(buckets: Buckets, context: Context, candidates: Candidates) -> Done<Settings> {
-    let utility = match buckets {
-        Buckets::Ranked { .. } => Utility::default(),
-        Buckets::EqualWidth { .. } => Utility::PAPER,
-    };
-    Ok(Settings { epsilon: Epsilon::new(1.0)?, buckets, context, candidates, utility })
-}
-
 fn data(args: &EvalArgs) -> Done<Data> {
     let columns = Columns {
         text: args.text_column.clone(),
@@ -288,15 +302,21 @@ fn data(args: &EvalArgs) -> Done<Data> {
         Some(file) => Data::read(file, &columns)?,
         None => built_in(),
     };
-    let limit = args.limit.or(args.quick.then_some(QUICK)).unwrap_or(usize::MAX);
-    if limit == 0 {
-        return Err(Failure::usage("--limit is 0", "it takes 1 or more"));
-    }
-    data.items.truncate(limit);
+    let limit = args.limit.or(args.quick.then_some(QUICK));
+    shorten(&mut data, limit)?;
     if let Some(words) = args.generation {
         data.shorten(words);
     }
     Ok(data)
+}
+
+/// The first so many prompts.
+fn shorten(data: &mut Data, limit: Option<usize>) -> Done {
+    if limit == Some(0) {
+        return Err(Failure::usage("--limit is 0", "it takes 1 or more"));
+    }
+    data.items.truncate(limit.unwrap_or(usize::MAX));
+    Ok(())
 }
 
 /// Whether an address is one of this machine.
@@ -318,94 +338,4 @@ fn built_in() -> Data {
     let sentences = sentences.filter(|sentence| sentence.split_whitespace().count() > 4);
     let item = |text: &str| Item { text: text.to_owned(), ..Item::default() };
     Data { name: "built-in sentences".into(), items: sentences.map(item).collect() }
-}
-
-fn subject(mechanism: EvalMechanismArg, args: &EvalArgs, device: &Device) -> Done<Subject> {
-    use EvalMechanismArg as M;
-    let cape = |name, buckets, context, candidates| {
-        let settings = settings_of(buckets, context, candidates)?;
-        let model = model_name(args, device);
-        Ok(Subject::cape(name, &model, device, settings, Some(BAYES_MOST)))
-    };
-    let kind = match mechanism {
-        M::Cape => {
-            let ranked = Buckets::Ranked { alpha: None };
-            return cape("cape", ranked, Context::Released, Candidates::default());
-        }
-        M::CapePaper => {
-            let buckets = Buckets::EqualWidth { count: 50 };
-            return cape("cape, paper", buckets, Context::Raw, Candidates::All);
-        }
-        M::None => {
-            let model = model_name(args, device);
-            return Ok(Subject::nothing(&model, device));
-        }
-        M::Santext => Kind::Santext,
-        M::SantextPlus => Kind::SantextPlus,
-        M::Custext => Kind::Custext,
-        M::CustextPlus => Kind::CustextPlus,
-        M::Inferdpt => Kind::Inferdpt,
-    };
-    let settings =
-        baselines::Settings { corpus: args.corpus.clone(), ..baselines::Settings::new(kind) };
-    let nothing = &mut |_, _| {};
-    let (model, source) = if let Some(path) = &args.vectors {
-        let vectors = Box::new(settings::load_vectors(path)?);
-        (vectors_name(path, vectors.checksum), Source::Vectors(vectors, path))
-    } else {
-        (model_name(args, device), Source::Device(device))
-    };
-    Ok(Subject::baseline(&model, Prepared::new(&settings, source, nothing)?, BAYES_MOST))
-}
-
-/// A name of the device model that changes with it.
-fn model_name(args: &EvalArgs, device: &Device) -> String {
-    format!("{} {}", args.model, cape_models::short(&device.checksum()))
-}
-
-/// The same of word vectors.
-fn vectors_name(path: &Path, checksum: [u8; 32]) -> String {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    format!("{name} {}", cape_models::short(&checksum))
-}
-
-/// The points as a person reads them.
-fn table(points: &[Point], refused: &[Refused]) -> String {
-    let columns = [
-        ("rouge_l", "ROUGE-L"),
-        ("similarity", "cosine"),
-        ("accuracy", "accuracy"),
-        ("unread answers", "unread"),
-        ("coherence", "coherent"),
-        ("alignment", "aligned"),
-        ("unchanged", "kept"),
-        ("privacy knn-1", "KNN-1"),
-        ("privacy knn-10", "KNN-10"),
-        ("privacy mti", "MTI"),
-        ("privacy bayes", "Bayes"),
-        ("privacy llm", "LLM"),
-    ];
-    let measured = |name: &str| points.iter().any(|point| point.measures.contains_key(name));
-    let columns: Vec<_> = columns.into_iter().filter(|(name, _)| measured(name)).collect();
-    let mut out = format!("{:14} {:>6} {:>8}", "mechanism", "ε", "proven");
-    for (_, title) in &columns {
-        let _ = write!(out, " {title:>8}");
-    }
-    out.push('\n');
-    for point in points {
-        let proven = point.proven.map_or("-".into(), |proven| format!("{proven:.1}"));
-        let _ = write!(out, "{:14} {:>6} {proven:>8}", point.mechanism, point.epsilon);
-        for (name, _) in &columns {
-            let shown = point.measures.get(*name);
-            let shown = shown.map_or("-".into(), |e| format!("{:.1}", 100.0 * e.mean));
-            let _ = write!(out, " {shown:>8}");
-        }
-        out.push('\n');
-    }
-    let _ =
-        writeln!(out, "\nper cent; KNN, MTI, Bayes, LLM: positions that the attack does not find");
-    for refused in refused {
-        let _ = writeln!(out, "{} at ε = {}: {}", refused.mechanism, refused.epsilon, refused.why);
-    }
-    out
 }

@@ -4,15 +4,14 @@ use std::fmt::Write;
 
 use cape::mechanism::Mechanism;
 use cape::mechanism::cape::{Buckets, Cape, Explanation};
-use cape::sanitize::recover;
 use cape::text::TokenId;
 use cape_models::Device;
 use serde::Serialize;
 
 use crate::args::ExplainArgs;
-use crate::failure::{Done, Failure};
+use crate::failure::Done;
 use crate::settings::{Chosen, Ready};
-use crate::{input, output};
+use crate::{input, output, position};
 
 mod word;
 
@@ -23,16 +22,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Done {
     let text = input::text(args.text.as_deref())?;
     let ready = Ready::new(&args.mechanism)?;
     let tokens = ready.tokenizer.tokenize(&text, &ready.keep)?;
-    let sensitive: Vec<usize> = tokens.sensitive().collect();
-    let Some(&i) = args.token.checked_sub(1).and_then(|k| sensitive.get(k)) else {
-        return Err(Failure::usage(
-            format!("there is no sensitive token {}", args.token),
-            match sensitive.len() {
-                0 => "the prompt has none: all of it is kept".into(),
-                n => format!("the prompt has {n}: --token takes 1 to {n}"),
-            },
-        ));
-    };
+    let i = position::sensitive(&tokens, args.token)?;
     let token = &tokens.as_slice()[i];
     let original = &text[token.start..token.end];
     let (cape, device) = match &ready.chosen {
@@ -47,21 +37,8 @@ pub(crate) fn run(args: &ExplainArgs) -> Done {
             });
         }
     };
-    let mut drawn = match &args.released {
-        None => vec![None; tokens.as_slice().len()],
-        Some(released) => {
-            recover(&text, &tokens, one_line(&text, released), ready.tokenizer.vocab()).ok_or_else(
-                || {
-                    Failure::new(
-                        "the text of --released is no release of this prompt",
-                        "give it as `cape perturb` printed it for this prompt",
-                    )
-                },
-            )?
-        }
-    };
-    // what comes after the token has not been drawn yet when the token is
-    drawn[i..].fill(None);
+    let vocab = ready.tokenizer.vocab();
+    let drawn = position::drawn(&text, &tokens, args.released.as_deref(), i, vocab)?;
     let explanation = cape.explain(&tokens, &drawn, i)?;
     let report = Report::new(args, cape, device, original, token.id, &explanation);
     if args.json {
@@ -69,12 +46,6 @@ pub(crate) fn run(args: &ExplainArgs) -> Done {
     } else {
         output::print(&table(cape, device, &report, &explanation, token.id))
     }
-}
-
-/// The release without the end of line that printing it added.
-fn one_line<'a>(text: &str, released: &'a str) -> &'a str {
-    let ended = released.strip_suffix('\n').filter(|_| !text.ends_with('\n'));
-    ended.unwrap_or(released)
 }
 
 #[derive(Serialize)]
@@ -89,6 +60,7 @@ struct Report<'a> {
     epsilon: f64,
     alpha: Option<f64>,
     utility: &'static str,
+    distance: &'static str,
     lambda_l: f64,
     lambda_d: f64,
     bucket_count: Option<usize>,
@@ -147,6 +119,7 @@ impl<'a> Report<'a> {
             epsilon: settings.epsilon.get(),
             alpha: explanation.alpha,
             utility: settings.utility.form().as_str(),
+            distance: settings.utility.distance().as_str(),
             lambda_l: settings.utility.l(),
             lambda_d: settings.utility.d(),
             bucket_count: match settings.buckets {

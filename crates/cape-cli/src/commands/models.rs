@@ -4,7 +4,8 @@ use cape::text::Piece;
 use cape::vocab::Candidates;
 use cape_models::hub::{Hub, HubError, Name};
 use cape_models::pull::{Progress, Remote, pull};
-use cape_models::{DEFAULT, Files, Precision};
+use cape_models::sentence::SentenceEncoder;
+use cape_models::{DEFAULT, Files, Options, Precision};
 use indicatif::ProgressBar;
 
 use crate::args::{ModelsArgs, ModelsCommand, PrecisionArg};
@@ -27,7 +28,8 @@ pub(crate) fn run(args: &ModelsArgs) -> Done {
     }
 }
 
-fn fetch(text: &str) -> Done {
+/// Fetches a model from the hub.
+pub(crate) fn fetch(text: &str) -> Done {
     let name = Name::parse(text).ok_or_else(|| HubError::Name(text.to_owned()))?;
     let hub = Hub::from_env().ok_or(HubError::NoHome)?;
     let mut bar = ProgressBar::hidden();
@@ -44,6 +46,9 @@ fn fetch(text: &str) -> Done {
     }
     // whatever keeps it from being used is better known now than with a prompt at hand
     if let Err(error) = Files::read(&pulled.dir).and_then(|files| files.load_uncalibrated()) {
+        if SentenceEncoder::load(text, Options::default()).is_ok() {
+            return output::print("it is no device model, but a sentence encoder, for --encoder");
+        }
         return Err(Failure::from(error).during(format!("{name} was pulled, but cannot be used")));
     }
     if pulled.calibrated {

@@ -62,7 +62,7 @@ fn lines(args: &PerturbArgs) -> Done {
         let releases: Vec<Done<Vec<(String, Release)>>> = batch
             .par_chunks(SIDE_BY_SIDE)
             .map(|lines| {
-                let done = some(&ready, lines, args.seed);
+                let done = side_by_side(&ready, lines, args.seed);
                 progress.inc(lines.iter().map(|(_, line)| line.len() as u64 + 1).sum());
                 done
             })
@@ -92,7 +92,7 @@ fn lines(args: &PerturbArgs) -> Done {
 }
 
 /// Some lines side by side.
-fn some(
+pub(crate) fn side_by_side(
     ready: &Ready,
     lines: &[(usize, Vec<u8>)],
     seed: Option<u64>,

@@ -207,6 +207,7 @@ fn extras() -> Extras {
                 mechanism: name.into(),
                 set_up_s,
                 prompt_ms,
+                token_ms: prompt_ms / 24.0,
                 memory_mb,
             })
             .into(),

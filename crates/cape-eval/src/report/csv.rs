@@ -8,7 +8,7 @@ use crate::summary::Point;
 const HEAD: &str =
     "data,mechanism,epsilon,proven,releases,seconds,measure,mean,low,high,n,setting,value\n";
 
-/// All lines, those of the ablations with the setting that was changed.
+/// All lines, those of the ablations with the setting that was changed, and the costs of mechanisms.
 pub(super) fn lines(report: &Report) -> String {
     let mut out = String::from(HEAD);
     for point in &report.points {
@@ -17,6 +17,17 @@ pub(super) fn lines(report: &Report) -> String {
     for ablation in &report.extras.ablations {
         let changed = format!("{},{}", quoted(&ablation.name), number(ablation.value));
         put(&mut out, &ablation.point, &changed);
+    }
+    for cost in &report.extras.efficiency {
+        let mechanism = quoted(&cost.mechanism);
+        for (name, value) in [
+            ("set-up (s)", cost.set_up_s),
+            ("a prompt (ms)", cost.prompt_ms),
+            ("a token (ms)", cost.token_ms),
+            ("memory (MB)", cost.memory_mb),
+        ] {
+            let _ = writeln!(out, ",{mechanism},,,,,{name},{},,,,,", number(value));
+        }
     }
     out
 }

@@ -5,6 +5,7 @@ use super::measure::{self, Good};
 use super::paper;
 use super::style::Styles;
 use super::table::short;
+use crate::subject::is_reference;
 use crate::summary::Point;
 
 /// Points of one set of data.
@@ -47,9 +48,15 @@ impl<'a> Set<'a> {
         all.into_iter().filter(|name| measure::good(name) == good).collect()
     }
 
+    /// The same without what is there to compare with.
+    pub(super) fn compared(&self) -> Vec<(&'a str, Vec<&'a Point>)> {
+        let all = self.mechanisms().into_iter();
+        all.filter(|(name, _)| !is_reference(name)).collect()
+    }
+
     /// Mechanisms of which nothing is proven.
     pub(super) fn unproven(&self) -> Vec<&'a str> {
-        let all = self.mechanisms().into_iter();
+        let all = self.compared().into_iter();
         all.filter(|(_, points)| points.iter().all(|point| proven(point).is_none()))
             .map(|(name, _)| name)
             .collect()
@@ -66,10 +73,14 @@ pub(super) fn trade_offs(set: &Set, styles: &Styles) -> Vec<Chart> {
     let mut charts = Vec::new();
     for privacy in set.measures(Good::Private) {
         for utility in set.measures(Good::Useful) {
-            let mut series = measured(set, styles, |point| {
+            let with_references = measure::is_task(utility);
+            let drawn = if with_references { set.mechanisms() } else { set.compared() };
+            let mut series = measured(drawn, styles, |point| {
                 let (x, across) = percent(point.measures.get(privacy)?)?;
                 let (y, along) = percent(point.measures.get(utility)?)?;
-                Some(Spot { x, y, across, along, label: short(point.epsilon) })
+                let is_reference = is_reference(&point.mechanism);
+                let label = if is_reference { String::new() } else { short(point.epsilon) };
+                Some(Spot { x, y, across, along, label })
             });
             series.extend(paper_trade_off(set.data, privacy, utility, styles));
             if series.iter().all(|one| one.paper) {
@@ -114,11 +125,11 @@ fn by_epsilon(
     let epsilon = |point: &Point| epsilon(point).filter(|value| value.is_finite());
     let x = Axis::through(label, set.points.iter().filter_map(|point| epsilon(point)));
     let chart = |name: &str| {
-        let mut series = measured(set, styles, |point| {
+        let mut series = measured(set.compared(), styles, |point| {
             let (y, along) = percent(point.measures.get(name)?)?;
             Some(Spot { x: epsilon(point)?, y, across: None, along, label: String::new() })
         });
-        let mut levels = Vec::new();
+        let mut levels = references(set, name);
         if with_paper && !series.is_empty() {
             for theirs in paper::on(set.data).into_iter().filter(|theirs| theirs.measure == name) {
                 if paper::is_level(theirs.mechanism) {
@@ -156,8 +167,21 @@ fn by_epsilon(
         .collect()
 }
 
+/// What there is to compare a measure with.
+fn references(set: &Set, measure: &str) -> Vec<(String, f64)> {
+    let level = |point: &&&Point| is_reference(&point.mechanism);
+    let of =
+        |point: &&Point| Some((point.mechanism.clone(), percent(point.measures.get(measure)?)?.0));
+    let points = set.points.iter().filter(level).filter(|_| measure::is_task(measure));
+    points.filter_map(of).collect()
+}
+
 /// A line for each mechanism, without those that have no spot.
-fn measured(set: &Set, styles: &Styles, spot: impl Fn(&Point) -> Option<Spot>) -> Vec<Series> {
+fn measured<'a>(
+    mechanisms: Vec<(&'a str, Vec<&'a Point>)>,
+    styles: &Styles,
+    spot: impl Fn(&Point) -> Option<Spot>,
+) -> Vec<Series> {
     let line = |(name, points): (&str, Vec<&Point>)| {
         let mut spots: Vec<Spot> = points.into_iter().filter_map(&spot).collect();
         // by what is proven a mechanism need not stay in the order of ε
@@ -166,7 +190,7 @@ fn measured(set: &Set, styles: &Styles, spot: impl Fn(&Point) -> Option<Spot>) -
         }
         Series { name: name.into(), style: styles.get(name), paper: false, spots }
     };
-    set.mechanisms().into_iter().map(line).filter(|one| !one.spots.is_empty()).collect()
+    mechanisms.into_iter().map(line).filter(|one| !one.spots.is_empty()).collect()
 }
 
 /// The paper's mechanisms of which it has both numbers.

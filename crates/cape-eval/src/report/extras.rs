@@ -115,6 +115,8 @@ pub struct Efficiency {
     pub set_up_s: f64,
     /// Milliseconds for a prompt.
     pub prompt_ms: f64,
-    /// Megabytes of memory at most.
+    /// Milliseconds for a token, kept ones counted.
+    pub token_ms: f64,
+    /// Megabytes of memory at most, set-up included.
     pub memory_mb: f64,
 }

@@ -57,7 +57,7 @@ pub(super) fn of(set: &Set) -> Findings {
     let levels = levels(set);
     let mut sentences: Vec<String> = levels.iter().map(sentence).collect();
     let without = set.unproven();
-    if !without.is_empty() && without.len() < set.mechanisms().len() && !levels.is_empty() {
+    if !without.is_empty() && without.len() < set.compared().len() && !levels.is_empty() {
         let names: Vec<String> = without.into_iter().map(quoted).collect();
         sentences.push(format!("No ε is proven: {}.", names.join(", ")));
     }
@@ -76,7 +76,7 @@ fn levels<'a>(set: &Set<'a>) -> Vec<Level<'a>> {
             let curve = |(name, points): (&'a str, Vec<&Point>)| {
                 (name, at(&knots(&points, x, utility), level))
             };
-            (utility, set.mechanisms().into_iter().map(curve).collect())
+            (utility, set.compared().into_iter().map(curve).collect())
         };
         UTILITIES.into_iter().filter(|name| there.contains(name)).map(of).collect()
     };
@@ -203,7 +203,7 @@ fn table(set: &Set, levels: &[Level]) -> Option<Table> {
         "Utility where privacy is equal, on {} (%), read off between measured points",
         set.data
     );
-    let names = set.mechanisms().into_iter().map(|(name, _)| name);
+    let names = set.compared().into_iter().map(|(name, _)| name);
     let mut table = Table::new(&caption, ["where", "utility"].into_iter().chain(names));
     for level in levels {
         for (utility, curves) in &level.utilities {

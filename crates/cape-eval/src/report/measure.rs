@@ -27,6 +27,11 @@ pub(super) fn good(name: &str) -> Good {
     }
 }
 
+/// Whether it is how well a task is done; the others say nothing of what has no mechanism.
+pub(super) fn is_task(name: &str) -> bool {
+    good(name) == Good::Useful && !matches!(name, "rouge_l" | "similarity")
+}
+
 /// Attack and label of a measure of labelled spans.
 pub(super) fn span(name: &str) -> Option<(&str, &str)> {
     name.strip_prefix("privacy ")?.split_once(" on ")

@@ -8,6 +8,7 @@ use super::table::{Cell, NONE, Table, percent, short};
 use super::{
     Ablation, Efficiency, Report, Tail, ablations, distributions, examples, findings, paper, spans,
 };
+use crate::subject::is_reference;
 use crate::summary::Point;
 
 /// A part of the report.
@@ -169,7 +170,11 @@ const PAPER: &str = "Measured here and given in the paper, at the same ε, in pe
     attack code are not the same: compare shapes before levels.";
 const EXAMPLES: &str =
     "Prompts and what would have been sent. Marked words are not the original’s.";
-const COSTS: &str = "Set-up is what happens once. The paper’s machine is another one.";
+const COSTS: &str = "Set-up is what happens once: loading the model or the vectors, distances and lists (those of \
+    CUSTEXT come from the disk where they were made before). Prompts were released one after another with nothing \
+    beside them. Memory is by how much the process’s peak (VmHWM) rose above what it held before (VmRSS), from \
+    set-up to the last of these prompts, and what the device model took where it is used. The paper’s machine is \
+    another one, and its memory that of a graphics card.";
 
 fn in_short(sets: &[Set]) -> Section {
     let group = |set: &Set| {
@@ -260,7 +265,8 @@ fn point_table(set: &Set) -> Table {
 
 fn start(point: &Point) -> [Cell; 3] {
     let proven = proven(point).map_or_else(|| NONE.into(), short);
-    [Cell::number(point.epsilon), Cell::Number(proven), Cell::number(point.releases as f64)]
+    let epsilon = if is_reference(&point.mechanism) { f64::NAN } else { point.epsilon };
+    [Cell::number(epsilon), Cell::Number(proven), Cell::number(point.releases as f64)]
 }
 
 /// What was measured and what the paper has, at each ε of the paper.
@@ -276,7 +282,9 @@ fn paper_table(set: &Set, styles: &Styles) -> Option<Table> {
     for theirs in all {
         let Some(ours) = paper::ours(theirs.mechanism, styles.names()) else { continue };
         let here = |epsilon: f64| {
-            let same = |point: &&&Point| point.mechanism == *ours && point.epsilon == epsilon;
+            let same = |point: &&&Point| {
+                point.mechanism == *ours && (is_reference(ours) || point.epsilon == epsilon)
+            };
             set.points.iter().find(same)?.measures.get(theirs.measure)
         };
         if epsilons.iter().all(|epsilon| here(*epsilon).is_none()) {
@@ -339,6 +347,7 @@ fn cost_table(all: &[Efficiency]) -> Option<Table> {
         "mechanism",
         "set-up (s)",
         "a prompt (ms)",
+        "a token (ms)",
         "memory (MB)",
         "paper: set-up (s)",
         "an input (ms)",
@@ -354,13 +363,13 @@ fn cost_table(all: &[Efficiency]) -> Option<Table> {
         let theirs =
             theirs.map_or([f64::NAN; 3], |cost| [cost.set_up_s, cost.prompt_ms, cost.memory_mb]);
         let mut row = vec![Cell::text(&one.mechanism)];
-        row.extend([one.set_up_s, one.prompt_ms, one.memory_mb].map(Cell::number));
+        row.extend([one.set_up_s, one.prompt_ms, one.token_ms, one.memory_mb].map(Cell::number));
         row.extend(theirs.map(Cell::number));
         table.rows.push(row);
     }
     table.rows.extend(without.into_iter().map(|cost| {
         let mut row = vec![Cell::text(format!("{}, in the paper only", cost.mechanism))];
-        row.extend([f64::NAN; 3].map(Cell::number));
+        row.extend([f64::NAN; 4].map(Cell::number));
         row.extend([cost.set_up_s, cost.prompt_ms, cost.memory_mb].map(Cell::number));
         row
     }));

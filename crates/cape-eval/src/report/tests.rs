@@ -81,6 +81,7 @@ fn full() -> Report {
             mechanism: "cape".into(),
             set_up_s: 0.08,
             prompt_ms: 61.0,
+            token_ms: 2.5,
             memory_mb: 125.0,
         }],
         notes: vec!["Made up.".into()],
@@ -180,6 +181,10 @@ fn hostile_text_stays_text_in_markdown_and_csv() {
         "sst2,\"cape, \"\"paper\"\"\",6,,100,0.06,rouge_l,0.5,0.49,0.51,100,,"
     );
     assert!(full().csv().contains(",λ_L,0.5\n"));
+    assert!(full().csv().ends_with(",cape,,,,,memory (MB),125,,,,,\n"));
+    let columns = |line: &str| line.matches(',').count();
+    let full = full().csv();
+    assert!(full.lines().all(|line| columns(line) == columns(full.lines().next().unwrap())));
 }
 
 #[test]

@@ -55,6 +55,14 @@ impl Server {
     /// Gives these replies in turn, the last of them again and again.
     pub fn new(replies: impl IntoIterator<Item = Reply>) -> Self {
         let mut replies: VecDeque<Reply> = replies.into_iter().collect();
+        Self::answering(move |_| {
+            let last = replies.len() == 1;
+            if last { replies.front().cloned() } else { replies.pop_front() }.unwrap()
+        })
+    }
+
+    /// Replies by what is asked.
+    pub fn answering(mut reply: impl FnMut(&Request) -> Reply + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -63,13 +71,11 @@ impl Server {
             let mut open = Vec::new();
             for mut stream in listener.incoming().flatten() {
                 let Ok(request) = read(&stream) else { continue };
+                let reply = reply(&request);
                 seen.lock().unwrap().push(request);
-                let last = replies.len() == 1;
-                let reply = if last { replies.front().cloned() } else { replies.pop_front() };
                 // whoever asked may be gone
-                let _ = say(&mut stream, &reply.unwrap());
-                if last {
-                    // for silence
+                let _ = say(&mut stream, &reply);
+                if matches!(reply, Reply::Silence) {
                     open.push(stream);
                 }
             }

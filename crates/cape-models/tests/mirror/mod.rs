@@ -14,12 +14,17 @@ use ring::digest::{Algorithm, Context, SHA1_FOR_LEGACY_USE_ONLY, SHA256};
 
 pub const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
+/// Files by name.
+type Files = BTreeMap<String, Vec<u8>>;
+
 /// What the mirror serves, and how it misbehaves.
 #[derive(Default)]
 pub struct Site {
     /// The model's name; by any other it is moved here.
     pub repo: String,
-    pub files: BTreeMap<String, Vec<u8>>,
+    pub files: Files,
+    /// Other models, by name.
+    pub others: BTreeMap<String, Files>,
     /// The token to ask for.
     pub token: Option<&'static str>,
     /// After how many bytes each of the next large files is cut off.
@@ -35,6 +40,25 @@ pub struct Site {
     /// The commit that the listing names.
     pub commit: Option<&'static str>,
     pub requests: Vec<Request>,
+}
+
+impl Site {
+    /// The model that a path is of: where its large files lie, its files, and the rest of the path.
+    fn model<'a>(&'a self, path: &'a str) -> Option<(String, &'a Files, &'a str)> {
+        let of = |repo: &str| path.strip_prefix(repo)?.strip_prefix('/');
+        if let Some(rest) = of(&self.repo) {
+            return Some((String::new(), &self.files, rest));
+        }
+        let other = |(repo, files): (&'a String, _)| Some((format!("{repo}/"), files, of(repo)?));
+        self.others.iter().find_map(other)
+    }
+
+    /// A large file.
+    fn stored<'a>(&'a self, path: &'a str) -> Option<&'a Vec<u8>> {
+        self.files
+            .get(path)
+            .or_else(|| self.model(path).and_then(|(_, files, file)| files.get(file)))
+    }
 }
 
 /// A request as it came in.
@@ -80,6 +104,20 @@ impl Mirror {
             });
         }
         Self { site, endpoint }
+    }
+
+    /// Adds the files of a fixture under this name.
+    pub fn also(&self, repo: &str, fixture: &str) {
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(fixture);
+        let mut files = BTreeMap::new();
+        for folder in ["", "1_Pooling"] {
+            let Ok(entries) = std::fs::read_dir(from.join(folder)) else { continue };
+            for path in entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_file()) {
+                let name = path.strip_prefix(&from).unwrap().to_str().unwrap().to_owned();
+                files.insert(name, std::fs::read(path).unwrap());
+            }
+        }
+        self.edit(|site| drop(site.others.insert(repo.into(), files)));
     }
 
     pub fn edit(&self, edit: impl FnOnce(&mut Site)) {
@@ -153,18 +191,18 @@ fn serve(
     let mut headers = BTreeMap::new();
     let plain = |status| (status, b"{}".to_vec());
     let (status, mut body) = if at_store {
-        let file = site.files.get(path).cloned();
+        let file = site.stored(path).cloned();
         file.map_or_else(|| plain(404), |bytes| (200, bytes))
     } else if token.is_some() && request.authorization != token {
         plain(401)
-    } else if let Some(path) = path.strip_prefix(&format!("{}/", site.repo)) {
+    } else if let Some((at, files, path)) = site.model(path) {
         let (kind, path) = path.split_once('/').unwrap_or_default();
         let (revision, file) = path.split_once('/').unwrap_or((path, ""));
         let known = ["main", "v1", "refs%2Fpr%2F1", COMMIT].contains(&revision);
-        match site.files.get(file) {
+        match files.get(file) {
             None if listing && kind == "revision" && known => {
                 let files: Vec<String> =
-                    site.files.keys().map(|name| format!(r#"{{"rfilename": "{name}"}}"#)).collect();
+                    files.keys().map(|name| format!(r#"{{"rfilename": "{name}"}}"#)).collect();
                 let (sha, files) = (site.commit.unwrap_or(COMMIT), files.join(", "));
                 (200, format!(r#"{{"sha": "{sha}", "siblings": [{files}]}}"#).into_bytes())
             }
@@ -178,7 +216,7 @@ fn serve(
                     headers.insert("etag", "\"of the redirection\"".into());
                     headers.insert("x-linked-etag", format!("\"{}\"", sum(file, bytes)));
                     headers.insert("x-linked-size", bytes.len().to_string());
-                    headers.insert("location", format!("{elsewhere}/{file}"));
+                    headers.insert("location", format!("{elsewhere}/{at}{file}"));
                     (302, b"Found. Redirecting".to_vec())
                 } else {
                     headers.insert("etag", format!("\"{}\"", sum(file, bytes)));

@@ -115,7 +115,7 @@ impl Bayes {
             }
             let id = believed[t as usize];
             let near = self.near.get_or((id, piece), || {
-                settings.utility.nearness(&model.distances(id, piece, settings.candidates)).into()
+                settings.utility.nearness(&cape.distances(id, piece)).into()
             });
             let utilities = settings.utility.both(&context, &near);
             let posterior = weight * cape.probability(piece, &utilities, y)?;

@@ -7,15 +7,20 @@ use rand::CryptoRng;
 
 use crate::buckets::EqualWidth;
 use crate::context::{Context, seen, window};
+use crate::distance::{Distance, directions, lengths};
 use crate::mechanism::Mechanism;
 use crate::model::{LanguageModel, Memory, View};
 use crate::privacy::{Epsilon, Evidence, Guarantee, Notion, Reach, round_up};
-use crate::rank::{RankTable, nth_best, rank_of, ranking};
+use crate::rank::{RankTable, nth_best, rank_of};
 use crate::recent::Recent;
 use crate::text::{Kinds, Outcome, Piece, Token, TokenId, Tokens};
 use crate::utility::{Form, Utility};
 use crate::vocab::Candidates;
 use crate::{Error, Result};
+
+mod position;
+
+pub use position::{Distribution, Explanation, Position, Row, Scores};
 
 /// How a candidate is selected by its utility.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,6 +68,8 @@ pub struct Cape {
     model: Arc<dyn LanguageModel>,
     settings: Settings,
     selection: Selection,
+    /// How long the candidates' embeddings are, where directions are compared.
+    lengths: Option<Kinds<Vec<f32>>>,
     /// The nearness of all candidates to the tokens met last.
     near: Recent<(TokenId, Piece), [f32]>,
 }
@@ -72,46 +79,6 @@ enum Selection {
     /// A table for each kind of piece; none where there is nothing to draw.
     Ranked(Kinds<Option<RankTable>>),
     EqualWidth(EqualWidth),
-}
-
-/// The candidates of one position with their scores, in order of ids.
-pub struct Scores<'a> {
-    /// The candidates.
-    pub candidates: &'a [TokenId],
-    /// Their context logits.
-    pub logits: Vec<f32>,
-    /// Their distances to the true token.
-    pub distances: Vec<f32>,
-    /// Their utilities.
-    pub utilities: Vec<f32>,
-}
-
-/// The exact distribution of one draw, candidate by candidate as in [`Scores`].
-pub struct Distribution {
-    /// Candidates (as indices into [`Scores`]) from the best to the worst.
-    pub order: Vec<u32>,
-    /// The integer weight of each candidate.
-    pub weights: Vec<u64>,
-    /// The bucket of each candidate; none for ranked.
-    pub buckets: Option<Vec<u32>>,
-    /// The sum of the weights.
-    pub total: u64,
-    /// The paper's ε′ of this row, for equal-width: a diagnostic, itself private.
-    pub paper_epsilon_prime: Option<f64>,
-}
-
-/// Everything about one position, before any draw.
-pub struct Explanation<'a> {
-    /// What the model saw, special tokens included.
-    pub input: Vec<TokenId>,
-    /// The position among them.
-    pub position: usize,
-    /// The scores.
-    pub scores: Scores<'a>,
-    /// The distribution.
-    pub distribution: Distribution,
-    /// The exponent of the power law, for ranked.
-    pub alpha: Option<f64>,
 }
 
 /// How many positions go to the model at once.
@@ -143,7 +110,13 @@ impl Cape {
             }
         };
         let near = Recent::new(NEAR / n.start.max(n.continuation).max(1));
-        Ok(Self { model, settings, selection, near })
+        let all = |piece| {
+            let candidates = model.vocab().candidates(piece, settings.candidates);
+            lengths(model.embeddings(), candidates)
+        };
+        let cosine = settings.utility.distance() == Distance::Cosine;
+        let lengths = cosine.then(|| Kinds::of(all));
+        Ok(Self { model, settings, selection, lengths, near })
     }
 
     /// The settings.
@@ -182,85 +155,32 @@ impl Cape {
         })
     }
 
-    /// The distribution at position `i` with everything that led to it. `drawn` says how the other
-    /// sensitive tokens came out; none is a mask. It matters in the released context only.
-    ///
-    /// # Panics
-    /// If `i` is no position of `tokens`, or `drawn` is not as long as they are.
-    pub fn explain(
-        &self,
-        tokens: &Tokens,
-        drawn: &[Option<TokenId>],
-        i: usize,
-    ) -> Result<Explanation<'_>> {
-        let token = &tokens.0[i];
-        let (ids, position) = seen(&*self.model, self.settings.context, tokens, drawn, i);
-        let view = View {
-            ids: &ids,
-            positions: &[(position, token.piece)],
-            memory: &mut Memory::default(),
-        };
-        let logits = self.model.logits(&mut [view], self.settings.candidates)?.swap_remove(0);
-        let utilities = self.utilities(token, &logits);
-        let distribution = self.distribution(token.piece, &utilities)?;
-        let alpha = match self.selection {
-            Selection::Ranked(ref tables) => Some(self.table(tables, token.piece)?.alpha()),
-            Selection::EqualWidth(_) => None,
-        };
-        let distances = self.model.distances(token.id, token.piece, self.settings.candidates);
-        let scores =
-            Scores { candidates: self.candidates(token.piece), logits, distances, utilities };
-        let (input, position) = self.model.input(&ids, position);
-        Ok(Explanation { input, position, scores, distribution, alpha })
-    }
-
     /// The utilities of a position's candidates from their logits.
-    fn utilities(&self, token: &Token, logits: &[f32]) -> Vec<f32> {
+    fn utilities(&self, t: TokenId, piece: Piece, logits: &[f32]) -> Vec<f32> {
         let context = self.settings.utility.context(logits, self.model.calibration());
-        self.settings.utility.both(&context, &self.nearness(token.id, token.piece))
+        self.settings.utility.both(&context, &self.nearness(t, piece))
     }
 
     /// The nearness of a position's candidates to the token it holds.
     fn nearness(&self, t: TokenId, piece: Piece) -> Arc<[f32]> {
-        self.near.get_or((t, piece), || {
-            let distances = self.model.distances(t, piece, self.settings.candidates);
-            self.settings.utility.nearness(&distances).into()
-        })
+        self.near
+            .get_or((t, piece), || self.settings.utility.nearness(&self.distances(t, piece)).into())
     }
 
-    fn distribution(&self, piece: Piece, utilities: &[f32]) -> Result<Distribution> {
-        let order = ranking(utilities);
-        Ok(match &self.selection {
-            Selection::Ranked(tables) => {
-                let table = self.table(tables, piece)?;
-                let mut weights = vec![0; utilities.len()];
-                for (i, &candidate) in order.iter().enumerate() {
-                    weights[candidate as usize] = table.weight(i + 1);
-                }
-                Distribution {
-                    order,
-                    weights,
-                    buckets: None,
-                    total: table.total(),
-                    paper_epsilon_prime: None,
-                }
-            }
-            Selection::EqualWidth(rule) => {
-                let bucketed = rule.apply(utilities)?;
-                Distribution {
-                    order,
-                    weights: (0..utilities.len()).map(|c| bucketed.weight(c)).collect(),
-                    total: bucketed.total,
-                    paper_epsilon_prime: Some(bucketed.paper_epsilon_prime()),
-                    buckets: Some(bucketed.bucket),
-                }
-            }
-        })
+    /// How far a position's candidates are from the token it holds, in order of ids.
+    #[must_use]
+    pub fn distances(&self, t: TokenId, piece: Piece) -> Vec<f32> {
+        let mut distances = self.model.distances(t, piece, self.settings.candidates);
+        if let Some(all) = &self.lengths {
+            let own = lengths(self.model.embeddings(), &[t])[0];
+            directions(&mut distances, own, all.get(piece));
+        }
+        distances
     }
 
     /// Draws a token, and says with which probability it would have been the true one.
     fn draw(&self, token: &Token, logits: &[f32], rng: &mut dyn CryptoRng) -> Result<Outcome> {
-        let utilities = self.utilities(token, logits);
+        let utilities = self.utilities(token.id, token.piece, logits);
         let candidates = self.candidates(token.piece);
         let own = candidates.binary_search(&token.id).ok();
         let (drawn, retention) = match &self.selection {

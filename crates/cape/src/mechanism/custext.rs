@@ -77,6 +77,12 @@ impl Custext {
         &self.words
     }
 
+    /// The words that the promise speaks of: those on a list.
+    pub(crate) fn covered(&self) -> impl Iterator<Item = TokenId> + '_ {
+        let ids = self.words.ids().iter().zip(&self.list_of);
+        ids.filter(|(_, list)| **list != NO_LIST).map(|(&id, _)| id)
+    }
+
     /// The row of a word and its list.
     fn list(&self, t: TokenId) -> Option<(usize, &[u32])> {
         let row = self.words.row_of(t)?;

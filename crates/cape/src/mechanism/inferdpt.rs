@@ -160,7 +160,7 @@ impl Inferdpt {
         for (i, &d) in distances.iter().enumerate() {
             let d = f64::from(d);
             if d < radius {
-                let weight = self.scale.weight(self.epsilon.get() / 2.0 * (d / radius));
+                let weight = self.scale.weight(self.exponent(d, radius));
                 near.rows.push(i);
                 near.weights.push(weight);
                 near.total += weight;
@@ -169,10 +169,36 @@ impl Inferdpt {
         near
     }
 
+    /// A candidate at this distance weighs e^(−this).
+    pub(crate) fn exponent(&self, distance: f64, radius: f64) -> f64 {
+        self.epsilon.get() / 2.0 * (distance / radius)
+    }
+
     fn distances(&self, own: usize) -> Arc<[f32]> {
-        self.recent.get_or(own as u32, || {
-            (0..self.words.len()).map(|other| self.words.distance(own, other)).collect()
-        })
+        self.recent.get_or(own as u32, || self.distances_anew(own))
+    }
+
+    pub(crate) fn distances_anew(&self, own: usize) -> Arc<[f32]> {
+        (0..self.words.len()).map(|other| self.words.distance(own, other)).collect()
+    }
+
+    /// The scale of the noise on each dimension.
+    pub(crate) fn noise(&self) -> &[f64] {
+        &self.noise
+    }
+
+    pub(crate) fn words(&self) -> &Lexicon {
+        &self.words
+    }
+
+    /// The words whose draws are of this kind: all but numbers.
+    pub(crate) fn covered(&self) -> impl Iterator<Item = TokenId> + '_ {
+        self.words.ids().iter().copied().filter(|&id| !self.vocab.is_number(id))
+    }
+
+    /// Whether an unknown word is drawn for as well.
+    pub(crate) fn covers_unknown(&self) -> bool {
+        self.unknown == Unknown::Replace
     }
 
     fn outcome(&self, token: &Token, rng: &mut dyn CryptoRng) -> Outcome {

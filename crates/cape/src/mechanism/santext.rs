@@ -129,6 +129,30 @@ impl Santext {
         Law { words: &self.words, drawn: Some(&self.drawn), p, terms }
     }
 
+    /// The words that the promise speaks of, as rows: those that can be drawn.
+    pub(crate) fn covered(&self) -> &[u32] {
+        &self.drawn
+    }
+
+    /// Whether an unknown word is drawn for as well.
+    pub(crate) fn covers_unknown(&self) -> bool {
+        self.unknown == Unknown::Replace
+    }
+
+    pub(crate) fn words(&self) -> &Lexicon {
+        &self.words
+    }
+
+    /// The probabilities of all that can be drawn, for one row; none is an unknown word.
+    pub(crate) fn probabilities(&self, row: Option<u32>) -> Vec<f64> {
+        let Some(row) = row else { return vec![1.0 / self.drawn.len() as f64; self.drawn.len()] };
+        // not kept: every row is wanted once
+        let distances = self.distances(&[row]).swap_remove(0);
+        let weights: Vec<U256> = distances.iter().map(|&d| self.weight(d)).collect();
+        let total = weights.iter().sum();
+        weights.iter().map(|&weight| ratio(weight, total)).collect()
+    }
+
     fn is_drawn(&self, row: u32) -> bool {
         self.drawn.binary_search(&row).is_ok()
     }
@@ -142,15 +166,7 @@ impl Santext {
         let mut rows: Vec<Option<Arc<Row>>> =
             wanted.iter().map(|row| self.recent.get(row)).collect();
         let missing: Vec<usize> = (0..rows.len()).filter(|&i| rows[i].is_none()).collect();
-        let mut distances: Vec<Vec<f32>> =
-            missing.iter().map(|_| Vec::with_capacity(self.drawn.len())).collect();
-        for tile in self.drawn.chunks(TILE) {
-            for (distances, &i) in distances.iter_mut().zip(&missing) {
-                let own = self.words.vector(wanted[i] as usize);
-                let to = |&row: &u32| squared(own, self.words.vector(row as usize)).sqrt();
-                distances.extend(tile.iter().map(to));
-            }
-        }
+        let distances = self.distances(&missing.iter().map(|&i| wanted[i]).collect::<Vec<_>>());
         for (distances, i) in distances.into_iter().zip(missing) {
             let mut sum = U256::ZERO;
             let block = |block: &[f32]| {
@@ -163,6 +179,20 @@ impl Santext {
             rows[i] = Some(row);
         }
         rows.into_iter().flatten().collect()
+    }
+
+    /// The distances of some words to all that are drawn, in one pass over the vectors.
+    fn distances(&self, wanted: &[u32]) -> Vec<Vec<f32>> {
+        let mut distances: Vec<Vec<f32>> =
+            wanted.iter().map(|_| Vec::with_capacity(self.drawn.len())).collect();
+        for tile in self.drawn.chunks(TILE) {
+            for (distances, &row) in distances.iter_mut().zip(wanted) {
+                let own = self.words.vector(row as usize);
+                let to = |&row: &u32| squared(own, self.words.vector(row as usize)).sqrt();
+                distances.extend(tile.iter().map(to));
+            }
+        }
+        distances
     }
 
     /// What becomes of a token; `rows` are those of the words `wanted`, this one among them.

@@ -12,6 +12,7 @@ use cape::privacy::Epsilon;
 use cape::text::{Piece, Token, TokenId, Tokens, Why};
 use cape::utility::{Calibration, Utility};
 use cape::vocab::{Candidates, Vocab};
+use num_bigint::BigUint;
 
 /// Logits and embeddings by a hash of the seed and of all that is seen.
 pub(crate) struct HashModel {
@@ -127,4 +128,30 @@ pub(crate) fn weights(cape: &Cape, prompt: &Tokens, output: &[TokenId]) -> (Vec<
 pub(crate) fn outputs(n: u32, len: usize) -> impl Iterator<Item = Vec<TokenId>> {
     (0..n.pow(len as u32))
         .map(move |code| (0..len as u32).map(|i| TokenId(FIRST + code / n.pow(i) % n)).collect())
+}
+
+/// Products of integers, exact.
+pub(crate) fn product(factors: &[u64]) -> BigUint {
+    factors.iter().map(|&f| BigUint::from(f)).product()
+}
+
+/// ln(a/b) for numbers of any size, to float precision.
+pub(crate) fn ln_ratio(a: &BigUint, b: &BigUint) -> f64 {
+    let ln = |x: &BigUint| {
+        let shift = x.bits().saturating_sub(64);
+        let top: u64 = (x >> shift).try_into().unwrap();
+        (top as f64).ln() + shift as f64 * std::f64::consts::LN_2
+    };
+    ln(a) - ln(b)
+}
+
+/// The largest log-ratio, over all released prompts, between two prompts.
+pub(crate) fn loss(mechanism: &Cape, n: u32, a: &Tokens, b: &Tokens) -> f64 {
+    outputs(n, a.as_slice().len())
+        .map(|output| {
+            let (wa, ta) = weights(mechanism, a, &output);
+            let (wb, tb) = weights(mechanism, b, &output);
+            ln_ratio(&(product(&wa) * product(&tb)), &(product(&wb) * product(&ta))).abs()
+        })
+        .fold(0.0, f64::max)
 }

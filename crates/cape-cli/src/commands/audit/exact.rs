@@ -1,0 +1,216 @@
+//! `cape audit exact`
+
+mod report;
+
+use cape::audit::Span;
+use cape::audit::position::{Buckets, Exact};
+use cape::audit::words::Words;
+use cape::context::Context;
+use cape::mechanism::cape::{Cape, Position, Row};
+use cape::sample::Share;
+use cape::text::TokenId;
+use cape::vocab::Vocab;
+use cape_models::baselines::Kind;
+use rayon::prelude::*;
+
+use self::report::{Found, Metric, Pair, Paper, PerOutput, Report, Side};
+use super::wanting;
+use crate::args::ExactAuditArgs;
+use crate::failure::{Done, Failure};
+use crate::settings::{Chosen, Ready};
+use crate::{input, output, position};
+
+pub(super) fn run(args: &ExactAuditArgs) -> Done {
+    if args.sample.is_some_and(|sample| sample < 2) {
+        return Err(Failure::usage("--sample is too small", "it takes two tokens to compare"));
+    }
+    let text = input::line(args.text.as_deref())?;
+    let ready = Ready::new(&args.mechanism)?;
+    let sees_releases = match &ready.chosen {
+        Chosen::Cape(cape, _) => cape.settings().context == Context::Released,
+        Chosen::Baseline(..) => false,
+    };
+    if args.released.is_some() && !sees_releases {
+        return Err(Failure::usage(
+            "--released changes nothing here",
+            "it goes with cape in the released context",
+        ));
+    }
+    let tokens = ready.tokenizer.tokenize(&text, &ready.keep)?;
+    let i = position::sensitive(&tokens, args.token)?;
+    let (vocab, own) = (ready.tokenizer.vocab(), tokens.as_slice()[i].id);
+    let found = match &ready.chosen {
+        Chosen::Cape(cape, _) => {
+            let drawn = position::drawn(&text, &tokens, args.released.as_deref(), i, vocab)?;
+            let position = cape.position(&tokens, &drawn, i)?;
+            of_cape(args, cape, &position, &position.inputs(), own, vocab)?
+        }
+        Chosen::Baseline(baseline, kind, _) => {
+            let words = Words::new(baseline, vocab, own);
+            of_words(args, &words, *kind, words.inputs(), own, vocab)?
+        }
+    };
+    let report = Report::new(args.token, &ready, found);
+    output::print(&if args.json { output::json_pretty(&report) } else { report.to_string() })?;
+    match report.wanting() {
+        None => Ok(()),
+        Some(what) => Err(wanting(&what)),
+    }
+}
+
+/// The tokens to try: all of them, or so many at equal distances, with the prompt's own among them if it
+/// is one of them.
+fn sampled(inputs: &[TokenId], own: TokenId, sample: Option<usize>) -> Vec<TokenId> {
+    let Some(sample) = sample.filter(|&sample| sample < inputs.len()) else {
+        return inputs.to_vec();
+    };
+    let mut some: Vec<TokenId> = (0..sample).map(|k| inputs[k * inputs.len() / sample]).collect();
+    if let (Ok(_), Err(at)) = (inputs.binary_search(&own), some.binary_search(&own)) {
+        // in the place of its neighbour: in order, and as many
+        some[at.min(sample - 1)] = own;
+    }
+    some
+}
+
+fn of_cape(
+    args: &ExactAuditArgs,
+    cape: &Cape,
+    position: &Position<'_>,
+    inputs: &[TokenId],
+    own: TokenId,
+    vocab: &Vocab,
+) -> Done<Found> {
+    let tried = sampled(inputs, own, args.sample);
+    let bar = output::bar(tried.len() as u64, "tokens");
+    let exact = tried
+        .par_iter()
+        .enumerate()
+        .try_fold(
+            || Exact::new(position),
+            |exact, (i, &t)| {
+                let row = position.row(t)?;
+                bar.inc(1);
+                Ok::<_, cape::Error>(exact.add(i as u32, &row))
+            },
+        )
+        .try_reduce(|| Exact::new(position), |a, b| Ok(a.merge(b)));
+    bar.finish_and_clear();
+    let exact = exact?;
+    let found = exact.findings().ok_or_else(nothing)?;
+    let side = |(share, input): (Share, u32)| -> Done<Side> {
+        let t = tried[input as usize];
+        let (rank, bucket_size) = match position.row(t)? {
+            Row::Ranked(_, order) => {
+                (order.iter().position(|&c| c as usize == found.output).map(|at| at + 1), None)
+            }
+            Row::EqualWidth(bucketed) => {
+                (None, Some(bucketed.sizes[bucketed.bucket[found.output] as usize]))
+            }
+        };
+        Ok(Side {
+            input: vocab.token(t),
+            probability: share.probability(),
+            rank,
+            bucket_size,
+            weight: Some(share.weight.to_string()),
+            total_weight: Some(share.total.to_string()),
+        })
+    };
+    let Span { most, least } = found.span;
+    let pair = Pair {
+        output: vocab.token(position.candidates()[found.output]),
+        likely: side(most)?,
+        unlikely: side(least)?,
+    };
+    let paper = exact.buckets().map(|buckets| paper(cape, &buckets, found.loss()));
+    Ok(Found {
+        inputs: inputs.len(),
+        inputs_tried: tried.len(),
+        outputs: found.losses.len(),
+        loss: found.loss(),
+        loss_at_most: None,
+        pair,
+        per_output: PerOutput::of(&found),
+        paper,
+        metric: None,
+        outside: None,
+        own_covered: true,
+    })
+}
+
+fn paper(cape: &Cape, buckets: &Buckets, loss: f64) -> Paper {
+    let epsilon_prime = buckets.epsilon_prime();
+    let epsilon = cape.settings().epsilon.get() + epsilon_prime;
+    let (fewest_buckets, most_buckets) = buckets.filled;
+    Paper { epsilon_prime, epsilon, fewest_buckets, most_buckets, exceeded: loss > epsilon }
+}
+
+/// No token could stand there and be drawn for.
+fn nothing() -> Failure {
+    Failure::new(
+        "no token is drawn for there with these settings",
+        "nothing is promised, and nothing can be compared",
+    )
+}
+
+/// A mechanism that looks at the word alone: every position is like every other.
+fn of_words(
+    args: &ExactAuditArgs,
+    words: &Words<'_>,
+    kind: Kind,
+    inputs: &[TokenId],
+    own: TokenId,
+    vocab: &Vocab,
+) -> Done<Found> {
+    let tried = sampled(inputs, own, args.sample);
+    let bar = output::bar(tried.len() as u64, "words");
+    let exact = tried
+        .par_iter()
+        .enumerate()
+        .fold(
+            || words.start(),
+            |exact, (i, &t)| {
+                let exact = words.add(exact, i as u32, t);
+                bar.inc(1);
+                exact
+            },
+        )
+        .reduce(|| words.start(), cape::audit::words::Exact::merge);
+    bar.finish_and_clear();
+    let (found, at_most) = words.findings(&exact).ok_or_else(nothing)?;
+    let name = |id: TokenId| {
+        if id == vocab.unknown() { "an unknown word".to_owned() } else { vocab.token(id) }
+    };
+    let side = |(probability, input): (f64, u32)| Side {
+        input: name(tried[input as usize]),
+        probability,
+        rank: None,
+        bucket_size: None,
+        weight: None,
+        total_weight: None,
+    };
+    let Span { most, least } = found.span;
+    Ok(Found {
+        inputs: inputs.len(),
+        inputs_tried: tried.len(),
+        outputs: found.losses.len(),
+        loss: found.loss(),
+        // of a part of them it would be no upper bound of anything
+        loss_at_most: (kind == Kind::Inferdpt && tried.len() == inputs.len()).then_some(at_most),
+        pair: Pair {
+            output: name(words.outputs()[found.output]),
+            likely: side(most),
+            unlikely: side(least),
+        },
+        per_output: PerOutput::of(&found),
+        paper: None,
+        metric: exact.metric().map(Metric::of),
+        own_covered: inputs.binary_search(&own).is_ok(),
+        outside: match kind {
+            Kind::Santext => None,
+            Kind::SantextPlus => Some("a frequent word and any other: ∞, as it is mostly kept"),
+            Kind::Custext | Kind::CustextPlus => Some("two words of different lists: ∞"),
+            Kind::Inferdpt => Some("a number and any other token: ∞"),
+        },
+    })
+}

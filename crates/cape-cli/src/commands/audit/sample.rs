@@ -1,0 +1,203 @@
+//! `cape audit sample`
+
+use std::time::Duration;
+
+use cape::audit::prompts::differing;
+use cape::audit::sample::{Claim, Draws, Law, Run, audit};
+use cape::privacy::{Epsilon, Notion};
+use cape::text::Tokens;
+use indicatif::ProgressBar;
+use rayon::prelude::*;
+
+use crate::args::SampleArgs;
+use crate::commands::perturb::{SIDE_BY_SIDE, side_by_side};
+use crate::failure::{Done, Failure};
+use crate::settings::{Chosen, Ready};
+use crate::{input, output, position};
+
+mod command;
+mod report;
+
+use command::Subject;
+use report::Tested;
+
+pub(crate) fn run(args: &SampleArgs) -> Done {
+    if !(args.confidence > 0.0 && args.confidence < 1.0) {
+        return Err(Failure::usage(
+            "a confidence lies between 0 and 1",
+            "try --confidence 0.999: a correct mechanism then fails one time in a thousand at most",
+        ));
+    }
+    let claimed = args.claimed.map(Epsilon::new).transpose()?.map(Epsilon::get);
+    let subject = args.command.as_deref().map(Subject::new).transpose()?;
+    let text = input::line(args.text.as_deref())?;
+    let (draws, tested) = match (&subject, claimed) {
+        (Some(subject), Some(epsilon)) => {
+            let other = args.other.clone().ok_or_else(|| {
+                Failure::usage(
+                    "with --command and --claimed the other prompt is needed",
+                    "give it as --other TEXT",
+                )
+            })?;
+            let claim = Claim { epsilon, laws: None };
+            let draws = commanded(args, subject, [&text, &other])?;
+            (draws, Tested { claim, differing: Vec::new() })
+        }
+        (subject, claimed) => {
+            let ready = Ready::new(&args.mechanism)?;
+            let pair = Pair::new(args, &ready, text)?;
+            let claim = pair.claim(&ready, claimed)?;
+            let texts = pair.texts.each_ref().map(String::as_str);
+            let draws = match subject {
+                Some(subject) => commanded(args, subject, texts)?,
+                None => drawn_here(args, &ready, texts)?,
+            };
+            (draws, Tested { claim, differing: pair.words() })
+        }
+    };
+    let report = audit(&draws, &tested.claim, args.confidence);
+    output::print(&tested.show(&report, args.confidence, args.json))?;
+    tested.verdict(&report)
+}
+
+/// Two prompts that ε speaks of.
+struct Pair {
+    texts: [String; 2],
+    tokens: [Tokens; 2],
+    /// The positions in which they differ.
+    differing: Vec<usize>,
+}
+
+impl Pair {
+    fn new(args: &SampleArgs, ready: &Ready, text: String) -> Done<Self> {
+        let tokens = ready.tokenizer.tokenize(&text, &ready.keep)?;
+        if let Some(other) = &args.other {
+            return Self::of(ready, text, tokens, other.clone())?.ok_or_else(incomparable);
+        }
+        let i = position::sensitive(&tokens, args.token)?;
+        let token = tokens.as_slice()[i];
+        let with = |word: &str| format!("{}{word}{}", &text[..token.start], &text[token.end..]);
+        if let Some(word) = &args.replace {
+            let other = with(word);
+            return Self::of(ready, text, tokens, other)?.ok_or_else(incomparable);
+        }
+        let Chosen::Cape(cape, device) = &ready.chosen else {
+            return Err(Failure::usage(
+                "which prompt to compare with?",
+                "give --other TEXT, or --token K and --replace WORD",
+            ));
+        };
+        let (model, which) = (&device.model, cape.settings().candidates);
+        let distances = cape.distances(token.id, token.piece);
+        let mut far: Vec<_> =
+            distances.iter().zip(model.vocab().candidates(token.piece, which)).collect();
+        far.sort_by(|a, b| b.0.total_cmp(a.0));
+        // some entries are cut up when they are read as text
+        for (_, &id) in far {
+            let other = with(model.vocab().surface(id));
+            if let Some(pair) = Self::of(ready, text.clone(), tokens.clone(), other)? {
+                return Ok(pair);
+            }
+        }
+        Err(incomparable())
+    }
+
+    /// The two prompts, if ε speaks of them.
+    fn of(ready: &Ready, text: String, tokens: Tokens, other: String) -> Done<Option<Self>> {
+        let other_tokens = ready.tokenizer.tokenize(&other, &ready.keep)?;
+        let differing = differing((&text, &tokens), (&other, &other_tokens)).unwrap_or_default();
+        let tokens = [tokens, other_tokens];
+        let pair = Self { texts: [text, other], tokens, differing };
+        Ok(Some(pair).filter(|pair| !pair.differing.is_empty()))
+    }
+
+    /// The tokens in which they differ, as they are written.
+    fn words(&self) -> Vec<[String; 2]> {
+        let written = |prompt: usize, i: usize| {
+            let token = &self.tokens[prompt].as_slice()[i];
+            self.texts[prompt][token.start..token.end].to_owned()
+        };
+        self.differing.iter().map(|&i| [written(0, i), written(1, i)]).collect()
+    }
+
+    fn claim(&self, ready: &Ready, claimed: Option<f64>) -> Done<Claim> {
+        if let Some(epsilon) = claimed {
+            return Ok(Claim { epsilon, laws: None });
+        }
+        let guarantee = ready.mechanism().guarantee();
+        let sensitive = self.tokens[0].sensitive().count();
+        let epsilon = guarantee.differing(self.differing.len(), sensitive);
+        if !matches!(guarantee.notion, Notion::Ldp | Notion::MetricLdp) || epsilon.is_infinite() {
+            return Err(Failure::new(
+                "this mechanism states no ε for any two words",
+                "say what to test with --claimed EPSILON",
+            ));
+        }
+        let Chosen::Cape(cape, device) = &ready.chosen else {
+            return Ok(Claim { epsilon, laws: None });
+        };
+        let law = |i: usize| Law::new(cape, &self.texts[i], &self.tokens[i], device.model.vocab());
+        let laws = match (law(0)?, law(1)?) {
+            (Some(one), Some(other)) => Some([one, other]),
+            _ => None,
+        };
+        Ok(Claim { epsilon, laws })
+    }
+}
+
+fn incomparable() -> Failure {
+    Failure::usage(
+        "the two prompts are the same, or not comparable: ε speaks of prompts that differ in \
+         sensitive tokens only",
+        "they need the same kept words, spaces and number of tokens; \
+         `cape perturb --json` shows the tokens of a prompt",
+    )
+}
+
+/// How many releases of each prompt a run has.
+fn run_length(args: &SampleArgs) -> usize {
+    args.draws.div_ceil(2) as usize
+}
+
+/// The releases of one prompt and of the other, which came in turn.
+fn in_turn(releases: Vec<String>) -> Run {
+    let mut run = Run::default();
+    for (i, release) in releases.into_iter().enumerate() {
+        run.of[i % 2].push(release);
+    }
+    run
+}
+
+/// A bar for the releases of both runs.
+fn progress(args: &SampleArgs) -> ProgressBar {
+    output::bar(4 * run_length(args) as u64, "releases")
+}
+
+fn commanded(args: &SampleArgs, subject: &Subject, prompts: [&str; 2]) -> Done<Draws> {
+    let (progress, patience) = (progress(args), Duration::from_secs(args.timeout));
+    let run = || subject.run(prompts, run_length(args), patience, &progress).map(in_turn);
+    let runs = [run()?, run()?];
+    progress.finish_and_clear();
+    Ok(Draws { runs })
+}
+
+/// Draws as `cape perturb --lines` does.
+fn drawn_here(args: &SampleArgs, ready: &Ready, prompts: [&str; 2]) -> Done<Draws> {
+    let progress = progress(args);
+    let lines: Vec<(usize, Vec<u8>)> =
+        (0..2 * run_length(args)).map(|i| (i, prompts[i % 2].as_bytes().to_vec())).collect();
+    let run = || -> Done<Run> {
+        let releases: Vec<Vec<String>> = lines
+            .par_chunks(SIDE_BY_SIDE)
+            .map(|lines| {
+                let releases = side_by_side(ready, lines, None)?;
+                progress.inc(lines.len() as u64);
+                Ok(releases.into_iter().map(|(_, release)| release.text).collect())
+            })
+            .collect::<Done<_>>()?;
+        Ok(in_turn(releases.concat()))
+    };
+    let runs = [run()?, run()?];
+    progress.finish_and_clear();
+    Ok(Draws { runs })
+}

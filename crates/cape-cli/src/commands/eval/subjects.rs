@@ -1,0 +1,148 @@
+//! What is evaluated: Cape in its forms, and what it is compared with.
+
+use std::path::Path;
+
+use cape::context::Context;
+use cape::mechanism::cape::{Buckets, Settings};
+use cape::privacy::Epsilon;
+use cape::utility::{self, Utility};
+use cape::vocab::Candidates;
+use cape_eval::cost::{self, Span};
+use cape_eval::data::Data;
+use cape_eval::report::Efficiency;
+use cape_eval::subject::Subject;
+use cape_models::baselines::{self, Kind, Prepared, Source};
+use cape_models::{Device, Options};
+
+use crate::failure::Done;
+use crate::settings;
+
+/// How many tokens the Bayes attack looks at for a position.
+const BAYES_MOST: usize = 2000;
+
+/// The same for mechanisms on words, where each costs a sum over all words: the most promising.
+const BAYES_WORDS: usize = 100;
+
+/// The paper's N_b and λ_L.
+pub(super) const BUCKETS: usize = 50;
+pub(super) const LAMBDA_L: f64 = 0.5;
+
+/// How many prompts are released to see how long they take.
+const TIMED: usize = 20;
+
+/// A device model.
+pub(super) struct Model {
+    /// A name that changes with it.
+    pub(super) id: String,
+    pub(super) device: Device,
+    /// What it took to load: seconds and megabytes.
+    took: (f64, f64),
+}
+
+impl Model {
+    pub(super) fn load(name: &str) -> Done<Self> {
+        let span = Span::begin();
+        let device = settings::load(name, Options::default())?;
+        let took = (span.seconds(), span.rise_mb());
+        let id = format!("{name} {}", cape_models::short(&device.checksum()));
+        Ok(Self { id, device, took })
+    }
+}
+
+/// Mechanisms, made one after another, and what each costs on the first prompts of some data.
+pub(super) struct Made<'a> {
+    pub(super) subjects: Vec<Subject>,
+    pub(super) costs: Vec<Efficiency>,
+    data: &'a Data,
+    epsilon: f64,
+}
+
+impl<'a> Made<'a> {
+    pub(super) fn new(data: &'a Data, epsilon: f64) -> Self {
+        Self { subjects: Vec::new(), costs: Vec::new(), data, epsilon }
+    }
+
+    /// Makes one more, which uses this model if any.
+    pub(super) fn add(
+        &mut self,
+        model: Option<&Model>,
+        make: impl FnOnce() -> Done<Subject>,
+    ) -> Done {
+        let span = Span::begin();
+        let subject = make()?;
+        let cost = cost::efficiency(&subject, self.data, TIMED, self.epsilon, &span);
+        let (load_s, load_mb) = model.map_or((0.0, 0.0), |model| model.took);
+        // an ε that was refused is said elsewhere
+        self.costs.extend(cost.ok().map(|cost| Efficiency {
+            set_up_s: cost.set_up_s + load_s,
+            memory_mb: cost.memory_mb + load_mb,
+            ..cost
+        }));
+        self.subjects.push(subject);
+        Ok(())
+    }
+}
+
+/// Where the other mechanisms have their words from, and how frequent those are.
+#[derive(Clone, Copy)]
+pub(super) struct Words<'a> {
+    pub(super) vectors: Option<&'a Path>,
+    pub(super) corpus: Option<&'a Path>,
+}
+
+impl Words<'_> {
+    /// The model that the words are of, where they are not of a file.
+    pub(super) fn model<'a>(&self, model: &'a Model) -> Option<&'a Model> {
+        self.vectors.is_none().then_some(model)
+    }
+}
+
+/// Cape by ranks; ε / ln n without an α.
+pub(super) fn ranked(name: &str, model: &Model, alpha: Option<f64>) -> Done<Subject> {
+    let form = form(Buckets::Ranked { alpha }, Context::Released, Candidates::default())?;
+    Ok(Subject::cape(name, &model.id, &model.device, form, Some(BAYES_MOST)))
+}
+
+/// Cape by ranks with another utility.
+pub(super) fn by_utility(model: &Model, of: utility::Form, lambda_l: f64) -> Done<Subject> {
+    let utility = Utility::of(of).with(lambda_l, 1.0)?;
+    let ranked = Buckets::Ranked { alpha: None };
+    let form = form(ranked, Context::Released, Candidates::default())?;
+    let name = format!("cape, {} {lambda_l}", of.as_str());
+    let form = Settings { utility, ..form };
+    Ok(Subject::cape(&name, &model.id, &model.device, form, Some(BAYES_MOST)))
+}
+
+/// Cape as the paper has it.
+pub(super) fn papers(name: &str, model: &Model, count: usize, lambda_l: f64) -> Done<Subject> {
+    let utility = Utility::PAPER.with(lambda_l, Utility::PAPER.d())?;
+    let form = form(Buckets::EqualWidth { count }, Context::Raw, Candidates::All)?;
+    let form = Settings { utility, ..form };
+    Ok(Subject::cape(name, &model.id, &model.device, form, Some(BAYES_MOST)))
+}
+
+/// What it is compared with, on word vectors or, without them, on the embeddings of a model.
+pub(super) fn baseline(kind: Kind, model: &Model, words: Words<'_>) -> Done<Subject> {
+    let corpus = words.corpus.map(Path::to_owned);
+    let own = baselines::Settings { corpus, ..baselines::Settings::new(kind) };
+    let (id, source) = if let Some(path) = words.vectors {
+        let vectors = Box::new(settings::load_vectors(path)?);
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let id = format!("{name} {}", cape_models::short(&vectors.checksum));
+        (id, Source::Vectors(vectors, path))
+    } else {
+        (model.id.clone(), Source::Device(&model.device))
+    };
+    let prepared = Prepared::new(&own, source, &mut |_, _| {})?;
+    settings::warn_of_lists(&prepared);
+    Ok(Subject::baseline(&id, prepared, BAYES_WORDS))
+}
+
+/// Settings of Cape; the ε is chosen later.
+pub(super) fn form(buckets: Buckets, context: Context, candidates: Candidates) -> Done<Settings> {
+    let utility = match buckets {
+        Buckets::Ranked { .. } => Utility::default(),
+        Buckets::EqualWidth { .. } => Utility::PAPER,
+    };
+    Ok(Settings { epsilon: Epsilon::new(1.0)?, buckets, context, candidates, utility })
+}

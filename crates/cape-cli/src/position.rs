@@ -1,0 +1,43 @@
+//! Which token of a prompt is meant, and what was released around it.
+
+use cape::sanitize::recover;
+use cape::text::{TokenId, Tokens};
+use cape::vocab::Vocab;
+
+use crate::failure::{Done, Failure};
+
+/// The position of the k-th sensitive token, counted from 1.
+pub(crate) fn sensitive(tokens: &Tokens, k: usize) -> Done<usize> {
+    k.checked_sub(1).and_then(|k| tokens.sensitive().nth(k)).ok_or_else(|| {
+        Failure::usage(
+            format!("there is no sensitive token {k}"),
+            match tokens.sensitive().count() {
+                0 => "the prompt has none: all of it is kept".into(),
+                n => format!("the prompt has {n}: --token takes 1 to {n}"),
+            },
+        )
+    })
+}
+
+/// What was drawn when the token at `i` is: what comes after it has not been drawn yet. Without a
+/// release nothing is known of what came before it either.
+pub(crate) fn drawn(
+    text: &str,
+    tokens: &Tokens,
+    released: Option<&str>,
+    i: usize,
+    vocab: &Vocab,
+) -> Done<Vec<Option<TokenId>>> {
+    let Some(released) = released else { return Ok(vec![None; tokens.as_slice().len()]) };
+    // printing the release may have added an end of line
+    let ended = released.strip_suffix('\n').filter(|_| !text.ends_with('\n'));
+    let drawn = recover(text, tokens, ended.unwrap_or(released), vocab);
+    let mut drawn = drawn.ok_or_else(|| {
+        Failure::new(
+            "the text of --released is no release of this prompt",
+            "give it as `cape perturb` printed it for this prompt",
+        )
+    })?;
+    drawn[i..].fill(None);
+    Ok(drawn)
+}

@@ -1,0 +1,10 @@
+#![doc = include_str!("audit.md")]
+
+mod extremes;
+pub mod position;
+pub mod prompts;
+mod radius;
+pub mod sample;
+pub mod words;
+
+pub use extremes::{Extremes, Findings, Span};
