@@ -11,9 +11,11 @@ use crate::failure::{Done, Failure};
 
 mod baseline;
 mod eval;
+mod ledger;
 
 pub(crate) use baseline::{BaselineArgs, UnknownArg, WordsArg};
 pub(crate) use eval::{EvalArgs, EvalMechanismArg};
+pub(crate) use ledger::{ExportFormat, LedgerArgs, LedgerAt, LedgerCommand};
 
 /// Perturbs prompts under local differential privacy before they leave this machine.
 #[derive(Parser)]
@@ -40,11 +42,7 @@ pub(crate) fn parse() -> Done<Command> {
 /// A mistyped variable must not leave a default in force unnoticed.
 fn known_variables() -> Done {
     let command = Cli::command();
-    let known: Vec<&OsStr> = command
-        .get_subcommands()
-        .flat_map(clap::Command::get_arguments)
-        .filter_map(clap::Arg::get_env)
-        .collect();
+    let known = variables(&command);
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("CAPE_") && !known.contains(&name.as_os_str()) {
             return Err(Failure::usage(
@@ -54,6 +52,12 @@ fn known_variables() -> Done {
         }
     }
     Ok(())
+}
+
+/// The variables of a command and of those under it.
+fn variables(command: &clap::Command) -> Vec<&OsStr> {
+    let own = command.get_arguments().filter_map(clap::Arg::get_env);
+    own.chain(command.get_subcommands().flat_map(variables)).collect()
 }
 
 /// What clap says, less every word the user typed: it may be the prompt in the wrong place.
@@ -115,6 +119,8 @@ pub(crate) enum Command {
     Eval(EvalArgs),
     /// List the models that are there, fetch one from the hub, or store one compactly
     Models(ModelsArgs),
+    /// Show or export what was spent: the budget ledger of a proxy
+    Ledger(LedgerArgs),
     /// Print completions for a shell
     Completions {
         /// The shell

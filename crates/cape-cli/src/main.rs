@@ -30,6 +30,7 @@ fn run() -> Done {
         Command::Bench(args) => commands::bench::run(&args),
         Command::Eval(args) => commands::eval::run(&args),
         Command::Models(args) => commands::models::run(&args),
+        Command::Ledger(args) => commands::ledger::run(&args),
         Command::Completions { shell } => commands::completions::run(shell),
     }
 }

@@ -25,6 +25,8 @@ fn help() {
         ("help_calibrate", &["calibrate", "--help"]),
         ("help_bench", &["bench", "--help"]),
         ("help_eval", &["eval", "--help"]),
+        ("help_ledger_show", &["ledger", "show", "--help"]),
+        ("help_ledger_export", &["ledger", "export", "--help"]),
         ("help_models_pack", &["models", "pack", "--help"]),
         ("help_models_pull", &["models", "pull", "--help"]),
     ] {

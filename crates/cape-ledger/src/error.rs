@@ -16,6 +16,9 @@ pub enum Error {
     /// The database took too long. What was asked of it may have been done.
     #[error("the ledger's database did not answer in time")]
     TimedOut,
+    /// The ledger is neither a file nor in PostgreSQL.
+    #[error("a ledger is a file, or in a database postgres://…")]
+    Scheme,
     /// There is no ledger at this place.
     #[error("there is no ledger in that database")]
     NoLedger,
@@ -74,7 +77,10 @@ pub enum KeyError {
 
 impl From<sqlx::Error> for Error {
     fn from(error: sqlx::Error) -> Self {
-        Self::Database(error)
+        match error {
+            sqlx::Error::PoolTimedOut => Self::TimedOut,
+            other => Self::Database(other),
+        }
     }
 }
 

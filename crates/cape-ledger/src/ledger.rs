@@ -159,6 +159,11 @@ impl Ledger {
         Ok(within(query.execute(self.store.pool())).await?.rows_affected())
     }
 
+    /// Ends in order: a SQLite ledger is then one file again, which may be copied or moved.
+    pub async fn close(self) {
+        self.store.pool().close().await;
+    }
+
     async fn transact(
         &self,
         who: &Spender,

@@ -1,11 +1,11 @@
 //! The database: SQLite in a file, or PostgreSQL by URL, spoken to in the same words.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
-use sqlx::{Any, AnyConnection, AnyPool, ConnectOptions, Executor, Row, Transaction};
+use sqlx::{Any, AnyConnection, AnyPool, ConnectOptions, Connection, Executor, Row, Transaction};
 
 use crate::error::{Error, Result};
 
@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 const VERSION: i64 = 1;
 
 /// How long anything may take that is asked of the database.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Both databases understand it: SQLite stores bytes as bytes whatever the column's type is called.
 ///
@@ -27,6 +27,12 @@ const SCHEMA: [&str; 4] = [
     "CREATE TABLE cape_memory (place BYTEA PRIMARY KEY, sealed BYTEA NOT NULL, used BIGINT NOT NULL)",
     "CREATE INDEX cape_memory_used ON cape_memory (used)",
 ];
+
+/// What is committed must be there after a crash, of the machine as well.
+const DURABLE_SQLITE: [&str; 3] =
+    ["PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA secure_delete = ON"];
+const DURABLE_POSTGRES: &str = "SELECT set_config('synchronous_commit', 'on', false)
+    WHERE current_setting('synchronous_commit') IN ('off', 'local')";
 
 #[derive(Clone, Copy, PartialEq)]
 enum Dialect {
@@ -51,20 +57,31 @@ impl Store {
     /// Connects to `postgres://…`, or to the SQLite file of this path.
     pub(crate) async fn connect(url: &str, missing: Missing) -> Result<Self> {
         sqlx::any::install_default_drivers();
-        let postgres = ["postgres:", "postgresql:"].iter().any(|scheme| url.starts_with(scheme));
-        let (dialect, connections, url) = if postgres {
-            (Dialect::Postgres, 8, url.to_owned())
-        } else {
+        let file = url.strip_prefix("sqlite://").or(url.strip_prefix("sqlite:"));
+        let (dialect, connections, url) = match (url.split_once("://"), file) {
+            (Some(("postgres" | "postgresql", _)), _) => (Dialect::Postgres, 8, url.to_owned()),
+            // it may hold a password, which would be shown as the name of a file
+            (Some(_), None) => return Err(Error::Scheme),
             // writers wait for one another in any case, and in line they wait fairly
-            (Dialect::Sqlite, 1, sqlite(Path::new(url), missing)?)
+            (_, file) => (Dialect::Sqlite, 1, sqlite(Path::new(file.unwrap_or(url)), missing)?),
         };
         let options = AnyConnectOptions::from_str(&url)?.disable_statement_logging();
+        // a pool keeps to itself why it has no connection
+        let mut first = within(options.connect()).await?;
+        let prepared: &'static [&str] = match (missing, dialect) {
+            // whoever only reads leaves a database as it is: it may be somebody else's
+            (Missing::Refuse, _) => &[],
+            (Missing::Make, Dialect::Sqlite) => &DURABLE_SQLITE,
+            (Missing::Make, Dialect::Postgres) => &[DURABLE_POSTGRES],
+        };
+        within(prepare(&mut first, prepared)).await?;
+        within(first.close()).await?;
         let pool = AnyPoolOptions::new()
             .max_connections(connections)
             .acquire_timeout(PATIENCE)
-            .after_connect(move |connection, _| Box::pin(durable(connection, dialect)))
-            .connect_with(options);
-        Ok(Self { pool: within(pool).await?, dialect })
+            .after_connect(move |connection, _| Box::pin(prepare(connection, prepared)))
+            .connect_lazy_with(options);
+        Ok(Self { pool, dialect })
     }
 
     /// Begins what happens as a whole or not at all. SQLite lets one writer in at a time from here
@@ -143,15 +160,7 @@ where
     }
 }
 
-/// What is committed must be there after a crash, of the machine as well.
-async fn durable(connection: &mut AnyConnection, dialect: Dialect) -> sqlx::Result<()> {
-    let statements: &[&str] = match dialect {
-        Dialect::Sqlite => {
-            &["PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA secure_delete = ON"]
-        }
-        Dialect::Postgres => &["SELECT set_config('synchronous_commit', 'on', false) \
-             WHERE current_setting('synchronous_commit') IN ('off', 'local')"],
-    };
+async fn prepare(connection: &mut AnyConnection, statements: &'static [&str]) -> sqlx::Result<()> {
     for statement in statements {
         connection.execute(*statement).await?;
     }
@@ -160,16 +169,15 @@ async fn durable(connection: &mut AnyConnection, dialect: Dialect) -> sqlx::Resu
 
 /// The file as SQLx wants it, made for its owner alone if need be.
 fn sqlite(path: &Path, missing: Missing) -> Result<String> {
-    let path = path.strip_prefix("sqlite:").map_or_else(|_| path.to_owned(), PathBuf::from);
-    let failed = |source| Error::File { path: path.clone(), source };
+    let failed = |source| Error::File { path: path.to_owned(), source };
     if missing == Missing::Make {
         let mut options = std::fs::OpenOptions::new();
         options.append(true).create(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(&path).map_err(failed)?;
+        options.open(path).map_err(failed)?;
     } else if !path.is_file() {
-        return Err(Error::NoFile(path));
+        return Err(Error::NoFile(path.to_owned()));
     }
     let full = path.canonicalize().map_err(failed)?;
     let escaped = full.to_string_lossy().bytes().fold(String::new(), |url, byte| match byte {

@@ -5,6 +5,7 @@
 mod common;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use cape_ledger::{Book, Cost, Day, Error, Key, Ledger, Limits};
 use common::{Trial, day, fresh, in_total, place, trials};
@@ -203,6 +204,32 @@ async fn proxies_that_start_together_make_one_ledger() {
 }
 
 #[tokio::test]
+async fn a_request_that_is_given_up_is_spent_and_remembered_or_neither() {
+    for trial in trials().await {
+        let ledger = trial.open().await;
+        let who = ledger.spender(b"alice");
+        let mut sent = 0;
+        for n in 0..60 {
+            let here = place(&ledger, "alice", &n.to_string());
+            let said = vec![fresh(here, "bonjour", 2)];
+            let limits = Limits::default();
+            let release = ledger.release(&who, said, &limits, day(1));
+            // given up at another moment each time, the last ones hardly ever
+            let patience = Duration::from_micros(100 * n * (1 + n / 20));
+            sent += i64::from(matches!(tokio::time::timeout(patience, release).await, Ok(Ok(_))));
+        }
+        // it goes on, and whoever was given up is through by then
+        let here = place(&ledger, "alice", "last");
+        let said = vec![fresh(here, "fin", 2)];
+        ledger.release(&who, said, &Limits::default(), day(1)).await.unwrap();
+        let recorded = trial.recorded().await;
+        let remembered = trial.book().await.remembered().await.unwrap();
+        assert_eq!(recorded, i64::try_from(remembered).unwrap() * 3_000_000);
+        assert!(recorded >= (sent + 1) * 3_000_000, "{recorded}, {sent} sent");
+    }
+}
+
+#[tokio::test]
 async fn neither_text_nor_api_key_is_in_the_files() {
     let trial = Trial::sqlite();
     let ledger = trial.open().await;
@@ -226,11 +253,16 @@ async fn neither_text_nor_api_key_is_in_the_files() {
 async fn files_have_any_name_and_are_their_owners_alone() {
     use std::os::unix::fs::PermissionsExt;
     let dir = tempfile::tempdir().unwrap();
-    for name in ["a b", "50%20?mode=ro&x#y", "größe", "'; --"] {
-        let url = dir.path().join(name).to_str().unwrap().to_owned();
-        let key = Key::open(&dir.path().join("key")).unwrap();
-        Ledger::open(&url, key).await.unwrap();
-        let mode = std::fs::metadata(&url).unwrap().permissions().mode();
+    let key = || Key::open(&dir.path().join("key")).unwrap();
+    for (scheme, name) in
+        [("", "a b"), ("", "50%20?mode=ro&x#y"), ("sqlite:", "größe"), ("sqlite://", "'; --")]
+    {
+        let path = dir.path().join(name);
+        let url = format!("{scheme}{}", path.to_str().unwrap());
+        Ledger::open(&url, key()).await.unwrap();
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{name}");
     }
+    let elsewhere = Ledger::open("mysql://me:canary@127.0.0.1/x", key()).await.unwrap_err();
+    assert!(matches!(elsewhere, Error::Scheme) && !format!("{elsewhere:?}").contains("canary"));
 }
