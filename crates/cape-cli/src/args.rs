@@ -12,11 +12,13 @@ use crate::failure::{Done, Failure};
 mod audit;
 mod baseline;
 mod eval;
+mod ledger;
 mod serve;
 
 pub(crate) use audit::{AuditArgs, AuditCommand, ContextAuditArgs, ExactAuditArgs, SampleArgs};
 pub(crate) use baseline::{BaselineArgs, UnknownArg, WordsArg};
 pub(crate) use eval::{ChatArgs, EvalArgs, EvalCommand, EvalMechanismArg, PaperArgs};
+pub(crate) use ledger::{ExportFormat, LedgerArgs, LedgerAt, LedgerCommand};
 pub(crate) use serve::ServeArgs;
 
 /// Perturbs prompts under local differential privacy before they leave this machine.
@@ -44,11 +46,7 @@ pub(crate) fn parse() -> Done<Command> {
 /// A mistyped variable must not leave a default in force unnoticed.
 fn known_variables() -> Done {
     let command = Cli::command();
-    let known: Vec<&OsStr> = command
-        .get_subcommands()
-        .flat_map(clap::Command::get_arguments)
-        .filter_map(clap::Arg::get_env)
-        .collect();
+    let known = variables(&command);
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("CAPE_") && !known.contains(&name.as_os_str()) {
             return Err(Failure::usage(
@@ -58,6 +56,12 @@ fn known_variables() -> Done {
         }
     }
     Ok(())
+}
+
+/// The variables of a command and of those under it.
+fn variables(command: &clap::Command) -> Vec<&OsStr> {
+    let own = command.get_arguments().filter_map(clap::Arg::get_env);
+    own.chain(command.get_subcommands().flat_map(variables)).collect()
 }
 
 /// What clap says, less every word the user typed: it may be the prompt in the wrong place.
@@ -130,6 +134,8 @@ pub(crate) enum Command {
     Serve(ServeArgs),
     /// List the models that are there, fetch one from the hub, or store one compactly
     Models(ModelsArgs),
+    /// Show or export what was spent: the budget ledger of a proxy
+    Ledger(LedgerArgs),
     /// Print completions for a shell
     Completions {
         /// The shell
