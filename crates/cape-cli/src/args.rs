@@ -18,7 +18,9 @@ mod serve;
 pub(crate) use audit::{AuditArgs, AuditCommand, ContextAuditArgs, ExactAuditArgs, SampleArgs};
 pub(crate) use baseline::{BaselineArgs, UnknownArg, WordsArg};
 pub(crate) use eval::{ChatArgs, EvalArgs, EvalCommand, EvalMechanismArg, PaperArgs};
-pub(crate) use ledger::{ExportFormat, LedgerArgs, LedgerAt, LedgerCommand};
+pub(crate) use ledger::{
+    ExportFormat, LedgerArgs, LedgerAt, LedgerCommand, LimitArgs, data, make_folder,
+};
 pub(crate) use serve::ServeArgs;
 
 /// Perturbs prompts under local differential privacy before they leave this machine.
@@ -131,7 +133,7 @@ pub(crate) enum Command {
     /// Measure what a mechanism gives and what it costs: attacks, utility, and a report
     Eval(Box<EvalArgs>),
     /// Serve as a proxy that perturbs prompts on their way to an LLM service
-    Serve(ServeArgs),
+    Serve(Box<ServeArgs>),
     /// List the models that are there, fetch one from the hub, or store one compactly
     Models(ModelsArgs),
     /// Show or export what was spent: the budget ledger of a proxy

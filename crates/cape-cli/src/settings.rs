@@ -62,6 +62,8 @@ pub(crate) struct Ready {
     pub(crate) tokenizer: Arc<Tokenizer>,
     pub(crate) keep: KeepList,
     pub(crate) chosen: Chosen,
+    /// The user's own list of words to keep.
+    listed: Option<String>,
 }
 
 /// The mechanism that was asked for.
@@ -105,22 +107,29 @@ impl Ready {
                 (prepared.tokenizer, prepared.keep, chosen)
             }
         };
-        if let Some(list) = keep_list {
-            let list = list.strip_prefix('\u{feff}').unwrap_or(&list);
+        if let Some(list) = &keep_list {
+            let list = list.strip_prefix('\u{feff}').unwrap_or(list);
             tokenizer.keep(list, &mut keep).map_err(|error| {
                 Failure::from(error).during("the list of words to keep cannot be used")
             })?;
         }
-        Ok(Self { tokenizer, keep, chosen })
+        Ok(Self { tokenizer, keep, chosen, listed: keep_list })
     }
 
     /// What the proxy perturbs with.
     pub(crate) fn into_sanitizer(self) -> cape_proxy::Sanitizer {
-        let mechanism: Box<dyn Mechanism> = match self.chosen {
-            Chosen::Cape(cape, _) => cape,
-            Chosen::Baseline(baseline, ..) => baseline,
+        let listed = self.listed;
+        let (mechanism, settings): (Box<dyn Mechanism>, _) = match self.chosen {
+            Chosen::Cape(cape, device) => {
+                let (settings, model) = (*cape.settings(), device.checksum());
+                (cape, format!("cape {settings:?} {model:02x?} {listed:?}"))
+            }
+            Chosen::Baseline(baseline, kind, about) => {
+                let epsilon = baseline.guarantee().nominal;
+                (baseline, format!("{} {epsilon:?} {about} {listed:?}", kind.name()))
+            }
         };
-        cape_proxy::Sanitizer { tokenizer: self.tokenizer, keep: self.keep, mechanism }
+        cape_proxy::Sanitizer { tokenizer: self.tokenizer, keep: self.keep, mechanism, settings }
     }
 
     pub(crate) fn mechanism(&self) -> &dyn Mechanism {

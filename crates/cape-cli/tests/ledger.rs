@@ -11,7 +11,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use cape_ledger::{Cost, Fresh, Key, Ledger, Limits};
 use common::{Home, Ran, parse, refusals, transcript};
 
-/// A ledger in `cape-ledger.db`: two keys on two days, long ago. The key file is no secret here, so
+const LEDGER: &str = "data/cape/ledger.db";
+
+/// A ledger in the data folder: two keys on two days, long ago. The key file is no secret here, so
 /// that the keys have the same names in every run.
 fn home() -> Home {
     let home = Home::new();
@@ -31,7 +33,8 @@ fn home() -> Home {
 
 async fn open(home: &Home) -> Ledger {
     let key = Key::open(&home.path("key")).unwrap();
-    Ledger::open(home.path("cape-ledger.db").to_str().unwrap(), key).await.unwrap()
+    std::fs::create_dir_all(home.path("data/cape")).unwrap();
+    Ledger::open(home.path(LEDGER).to_str().unwrap(), key).await.unwrap()
 }
 
 async fn say(ledger: &Ledger, who: &str, cost: Cost, now: SystemTime) {
@@ -94,12 +97,19 @@ fn what_is_spent_today_is_not_left() {
 #[test]
 fn the_ledger_and_the_limits_may_come_from_the_environment() {
     let home = home();
-    std::fs::rename(home.path("cape-ledger.db"), home.path("other.db")).unwrap();
+    std::fs::rename(home.path(LEDGER), home.path("other.db")).unwrap();
     let mut command = home.cape(&["ledger", "show", "--json"]);
     command.env("CAPE_LEDGER", "other.db").env("CAPE_LIMIT_TOTAL", "1000");
     let ran = common::finish(&mut command);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
     assert_eq!(parse(&ran.out)["left"], 435.699_997);
+    // or from the file of settings, after them
+    let section = "[proxy]\nledger = \"other.db\"\n[proxy.limits]\ntotal = 565.300003\n";
+    home.write("cape.toml", section);
+    let left =
+        |args: &[&str]| parse(&home.run(&[&["ledger", "show", "--json"], args].concat()).out);
+    assert_eq!(left(&[])["left"], 1.0);
+    assert_eq!(left(&["--limit-total", "600"])["left"], 35.699_997);
 }
 
 #[test]
@@ -118,7 +128,7 @@ fn what_is_no_ledger_is_refused_without_a_word_of_its_password() {
     home.write("empty.db", "");
     home.write("text.db", "not a database, but long enough to be looked at as one".repeat(20));
     let refused: [&[&str]; 4] = [
-        &["ledger", "show"],
+        &["ledger", "show", "--ledger", "cape-ledger.db"],
         &["ledger", "export", "--ledger", "empty.db"],
         &["ledger", "show", "--ledger", "text.db"],
         &["ledger", "show", "--ledger", "."],

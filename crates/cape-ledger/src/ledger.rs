@@ -160,7 +160,7 @@ impl Ledger {
     }
 
     /// Ends in order: a SQLite ledger is then one file again, which may be copied or moved.
-    pub async fn close(self) {
+    pub async fn close(&self) {
         self.store.pool().close().await;
     }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// An amount of ε in millionths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -91,6 +91,14 @@ impl fmt::Display for Micros {
 impl Serialize for Micros {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_f64(self.epsilon())
+    }
+}
+
+impl<'de> Deserialize<'de> for Micros {
+    /// As a person writes it: a float is shown by the fewest digits that mean it.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let written = f64::deserialize(deserializer)?.to_string();
+        written.parse().map_err(serde::de::Error::custom)
     }
 }
 

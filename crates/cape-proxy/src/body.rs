@@ -13,6 +13,7 @@ pub(crate) mod tables;
 mod tests;
 mod walk;
 
+pub(crate) use outgoing::Said;
 pub use refusal::Refusal;
 pub(crate) use rule::Rule;
 pub(crate) use walk::read;

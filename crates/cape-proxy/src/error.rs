@@ -4,8 +4,10 @@ use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use serde_json::{Value, json};
 
+use cape_ledger::Error as LedgerError;
+
 use crate::body::Refusal;
-use crate::budget::Exhausted;
+use crate::headers;
 
 /// Why the proxy cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -56,7 +58,7 @@ pub(crate) enum Fault {
     #[error("a text cannot be perturbed: {0}")]
     Text(#[source] cape::Error),
     #[error("{0}; nothing was sent")]
-    Budget(#[from] Exhausted),
+    Ledger(#[from] LedgerError),
     #[error("cape does not serve this path, and sends nothing that it does not know")]
     NotFound,
     #[error("this path takes another method")]
@@ -88,12 +90,12 @@ impl Fault {
             | Self::Header(_)
             | Self::Text(cape::Error::ControlCharacter { .. }) => StatusCode::BAD_REQUEST,
             Self::Text(_) => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::Budget(_) => StatusCode::FORBIDDEN,
+            Self::Ledger(LedgerError::Refused(_)) => StatusCode::TOO_MANY_REQUESTS,
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::Method => StatusCode::METHOD_NOT_ALLOWED,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Incomplete => StatusCode::REQUEST_TIMEOUT,
-            Self::Busy | Self::Perturber => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Busy | Self::Perturber | Self::Ledger(_) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Unreachable | Self::Broken | Self::Malformed | Self::Extractor => {
                 StatusCode::BAD_GATEWAY
             }
@@ -107,7 +109,8 @@ impl Fault {
             Self::Refused(Refusal::Blocked { .. }) => "cape_blocked",
             Self::Refused(_) | Self::Header(_) => "cape_refused",
             Self::Text(_) => "cape_text",
-            Self::Budget(_) => "cape_budget",
+            Self::Ledger(LedgerError::Refused(_)) => "cape_budget",
+            Self::Ledger(_) => "cape_ledger",
             Self::NotFound => "cape_not_found",
             Self::Method => "cape_method",
             Self::TooLarge(_) => "cape_too_large",
@@ -125,28 +128,41 @@ impl Fault {
     /// The error as the client's library expects it.
     pub(crate) fn body(&self, dialect: Dialect) -> Value {
         let kind = match self.status().as_u16() {
-            403 => "permission_error",
             404 => "not_found_error",
             413 => "request_too_large",
+            429 => "rate_limit_error",
             400..500 => "invalid_request_error",
             _ => "api_error",
         };
         let message = self.to_string();
-        match dialect {
+        let mut body = match dialect {
             Dialect::OpenAi => json!({"error": {
                 "message": message, "type": kind, "param": null, "code": self.code()}}),
             Dialect::Anthropic => json!({"type": "error", "error": {
                 "type": kind, "message": message}}),
+        };
+        if let Self::Ledger(LedgerError::Refused(refusal)) = self {
+            body["error"]["budget"] = json!({"limit": refusal.limit, "asked": refusal.asked,
+                "left": refusal.left, "all_left": refusal.all_left});
         }
+        body
     }
 
     pub(crate) fn response(&self, dialect: Dialect) -> Response<Body> {
         let mut response = Response::new(Body::from(self.body(dialect).to_string()));
         *response.status_mut() = self.status();
-        let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        if response.status() == StatusCode::SERVICE_UNAVAILABLE {
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        let told = response.headers_mut();
+        told.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let wait = match self {
+            Self::Ledger(LedgerError::Refused(refusal)) => {
+                // else clients try again at once, and again
+                told.insert("x-should-retry", HeaderValue::from_static("false"));
+                refusal.retry_after.map(|wait| wait.as_secs())
+            }
+            _ => (self.status() == StatusCode::SERVICE_UNAVAILABLE).then_some(1),
+        };
+        if let Some(seconds) = wait {
+            told.insert(header::RETRY_AFTER, headers::number(&seconds));
         }
         response.extensions_mut().insert(Code(self.code()));
         response

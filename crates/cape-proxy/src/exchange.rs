@@ -1,21 +1,19 @@
 //! One request: read, perturbed, paid for, and only then sent.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, Method, Response, header};
-use cape::text::Release;
+use cape_ledger::Cost;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::body;
-use crate::budget::Spend;
 use crate::denoise::{Asked, denoise};
 use crate::error::{Dialect, Fault};
 use crate::replay::Answer;
 use crate::service::Service;
-use crate::{headers, stream, upstream};
+use crate::{headers, release, stream, upstream};
 
 /// A path at upstream, and what its bodies may hold.
 pub(crate) struct Route {
@@ -23,13 +21,6 @@ pub(crate) struct Route {
     pub(crate) table: &'static [(&'static str, body::Rule)],
     pub(crate) dialect: Dialect,
     pub(crate) answer: Answer,
-}
-
-/// What was spent on a request, for its answer's headers and the log.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Spent {
-    pub(crate) tokens: usize,
-    pub(crate) epsilon: f64,
 }
 
 /// Sends a request on once nothing in it is private.
@@ -48,23 +39,33 @@ async fn exchange(
 ) -> Result<Response<Body>, Fault> {
     let permit = permit(service)?;
     let client = headers::sent(request.headers())?;
-    let key = headers::key(request.headers());
+    let who = service.ledger.spender(headers::key(request.headers()));
     let bytes = whole(service, request).await?;
     let outgoing = body::read(&bytes, route.table, &service.policy())?;
-    let (releases, spent) = perturb(service, outgoing.texts.clone(), &key).await?;
-    let released: Vec<&str> = releases.iter().map(|release| release.text.as_str()).collect();
-    let body = outgoing.fill(&released);
-    let extractor = service.extractor.as_ref().filter(|_| route.answer != Answer::Vectors);
-    let mut response = if let Some(extractor) = extractor {
-        let asked = Asked { headers: client, body, prompt: outgoing.prompt };
-        denoise(Arc::clone(extractor), service, route, asked, permit).await?
-    } else {
-        let body = Some(body.to_string());
-        let answer = service.upstream.ask(Method::POST, route.path, client, body).await?;
-        answered(answer, route.dialect, permit).await?
-    };
+    let (texts, spent) = release::conversation(service, &who, &outgoing.said).await?;
+    let body = outgoing.fill(&texts);
+    let asked = Asked { headers: client, body, prompt: outgoing.prompt };
+    let response = ask(service, route, asked, permit).await;
+    // what is spent is spent, whatever comes of it
+    let mut response = response.unwrap_or_else(|fault| fault.response(route.dialect));
     state(&mut response, spent);
     Ok(response)
+}
+
+/// Asks upstream, and has its answer rewritten where there is an extractor.
+async fn ask(
+    service: &Service,
+    route: &'static Route,
+    asked: Asked,
+    permit: OwnedSemaphorePermit,
+) -> Result<Response<Body>, Fault> {
+    let extractor = service.extractor.as_ref().filter(|_| route.answer != Answer::Vectors);
+    if let Some(extractor) = extractor {
+        return denoise(Arc::clone(extractor), service, route, asked, permit).await;
+    }
+    let body = Some(asked.body.to_string());
+    let answer = service.upstream.ask(Method::POST, route.path, asked.headers, body).await?;
+    answered(answer, route.dialect, permit).await
 }
 
 /// The place of a request among those that are served.
@@ -92,22 +93,6 @@ fn is_limit(error: &axum::Error) -> bool {
     std::error::Error::source(error).is_some_and(|source| source.to_string().contains("limit"))
 }
 
-/// Releases of some texts that are paid for.
-pub(crate) async fn perturb(
-    service: &Service,
-    texts: Vec<String>,
-    key: &str,
-) -> Result<(Vec<Release>, Spent), Fault> {
-    let started = Instant::now();
-    let releases = service.perturber.perturb(texts).await?;
-    service.metrics.perturbed(started.elapsed());
-    let tokens = releases.iter().map(|release| release.privacy.sensitive).sum();
-    let epsilon = releases.iter().map(|release| release.privacy.epsilon_prompt()).sum();
-    service.budget.spend(Spend { tokens, epsilon, key })?;
-    service.metrics.spent(tokens, epsilon);
-    Ok((releases, Spent { tokens, epsilon }))
-}
-
 /// Upstream's answer as the client gets it.
 pub(crate) async fn answered(
     answer: reqwest::Response,
@@ -132,7 +117,7 @@ fn is_stream(headers: &HeaderMap) -> bool {
 }
 
 /// What was spent, in the answer's headers.
-pub(crate) fn state(response: &mut Response<Body>, spent: Spent) {
+pub(crate) fn state(response: &mut Response<Body>, spent: Cost) {
     let headers = response.headers_mut();
     let name = HeaderName::from_static;
     headers.insert(name("x-cape-epsilon"), headers::number(&spent.epsilon));

@@ -7,15 +7,16 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Response};
+use cape_ledger::Cost;
 use serde_json::{Value, json};
 
 use crate::body::{self, Refusal, Rule};
 use crate::error::{Code, Fault};
-use crate::exchange::{self, Spent, permit, state, whole};
-use crate::headers;
+use crate::exchange::{permit, state, whole};
 use crate::own::json_response;
 use crate::policy::{Action, Field, Gate, Policy};
 use crate::service::Service;
+use crate::{headers, release};
 
 /// What is perturbed of what LiteLLM sends.
 const TEXTS: &[(&str, Rule)] = &[("texts", Rule::List(&Rule::Text(Field::User)))];
@@ -37,7 +38,7 @@ pub(crate) async fn guard(State(service): State<Arc<Service>>, request: Request)
     }
 }
 
-async fn verdict(service: &Service, request: Request) -> Result<(Value, Spent), Fault> {
+async fn verdict(service: &Service, request: Request) -> Result<(Value, Cost), Fault> {
     let _permit = permit(service)?;
     let client: HeaderMap = request.headers().clone();
     let bytes = whole(service, request).await?;
@@ -45,16 +46,17 @@ async fn verdict(service: &Service, request: Request) -> Result<(Value, Spent), 
         .map_err(|error| Refusal::Json { line: error.line(), column: error.column() })?;
     // an answer holds what upstream made of a release
     if asked["input_type"] == "response" {
-        return Ok((json!({"action": "NONE"}), Spent::default()));
+        return Ok((json!({"action": "NONE"}), Cost::default()));
     }
     let policy = service.policy();
     passes(&asked, &policy)?;
     let texts = json!({ "texts": asked["texts"] }).to_string();
     let outgoing = body::read(texts.as_bytes(), TEXTS, &policy)?;
-    let key = headers::key(&client);
-    let (releases, spent) = exchange::perturb(service, outgoing.texts.clone(), &key).await?;
-    let released: Vec<&str> = releases.iter().map(|release| release.text.as_str()).collect();
-    let texts = outgoing.fill(&released)["texts"].take();
+    // LiteLLM's clients have keys of LiteLLM's
+    let key = asked["request_data"]["user_api_key_hash"].as_str().map(str::as_bytes);
+    let who = service.ledger.spender(key.unwrap_or_else(|| headers::key(&client)));
+    let (texts, spent) = release::conversation(service, &who, &outgoing.said).await?;
+    let texts = outgoing.fill(&texts)["texts"].take();
     Ok((json!({"action": "GUARDRAIL_INTERVENED", "texts": texts}), spent))
 }
 

@@ -1,9 +1,6 @@
 //! Which headers go to upstream, and which come back.
 
-use std::fmt::Write as _;
-
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
-use ring::digest;
 
 use crate::error::Fault;
 
@@ -71,15 +68,15 @@ pub(crate) fn returned(upstream: &HeaderMap) -> HeaderMap {
     headers.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// Who spends: a digest of the credentials, from which they cannot be had back.
-pub(crate) fn key(client: &HeaderMap) -> String {
+/// The API key of who spends, however it is sent: another spelling is no other account. Without one
+/// it is nobody's, and all of these share an account.
+pub(crate) fn key(client: &HeaderMap) -> &[u8] {
     let credentials = client.get("authorization").or_else(|| client.get("x-api-key"));
-    let Some(credentials) = credentials else { return "anonymous".to_owned() };
-    let digest = digest::digest(&digest::SHA256, credentials.as_bytes());
-    digest.as_ref()[..16].iter().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    let credentials = credentials.map(HeaderValue::as_bytes).unwrap_or_default().trim_ascii();
+    match credentials.split_at_checked(7) {
+        Some((scheme, key)) if scheme.eq_ignore_ascii_case(b"bearer ") => key.trim_ascii_start(),
+        _ => credentials,
+    }
 }
 
 /// A number as a header's value.
@@ -127,10 +124,12 @@ mod tests {
     }
 
     #[test]
-    fn credentials_have_a_digest() {
-        let one = key(&map(&[("authorization", "Bearer one")]));
-        assert_eq!(one.len(), 32);
-        assert_ne!(one, key(&map(&[("x-api-key", "one")])));
-        assert_eq!(key(&HeaderMap::new()), "anonymous");
+    fn another_spelling_is_no_other_key() {
+        for spelt in ["Bearer one", "bearer one", "BEARER   one ", "one"] {
+            assert_eq!(key(&map(&[("authorization", spelt)])), b"one", "{spelt}");
+        }
+        assert_eq!(key(&map(&[("x-api-key", "one")])), b"one");
+        assert_eq!(key(&map(&[("authorization", "Bearer two"), ("x-api-key", "one")])), b"two");
+        assert_eq!(key(&HeaderMap::new()), b"");
     }
 }

@@ -4,7 +4,6 @@
 //! from tables of known fields, never forwarded.
 
 mod body;
-mod budget;
 mod denoise;
 mod error;
 mod exchange;
@@ -17,6 +16,7 @@ mod openapi;
 mod own;
 mod perturber;
 mod policy;
+mod release;
 mod replay;
 mod run;
 mod service;
@@ -27,7 +27,6 @@ mod upstream;
 mod watch;
 
 pub use body::Refusal;
-pub use budget::{Budget, Exhausted, Spend};
 pub use error::Error;
 pub use extractor::Ask;
 pub use perturber::Sanitizer;

@@ -6,6 +6,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
+use cape_ledger::Cost;
+
 /// The upper bounds of the latencies' buckets, in milliseconds.
 const BOUNDS: [u64; 9] = [5, 10, 20, 30, 50, 100, 250, 1000, 5000];
 
@@ -28,9 +30,9 @@ impl Metrics {
         *requests.entry((route, outcome)).or_default() += 1;
     }
 
-    pub(crate) fn spent(&self, tokens: usize, epsilon: f64) {
-        self.tokens.fetch_add(tokens as u64, Relaxed);
-        self.epsilon.fetch_add((epsilon * 1e3).ceil() as u64, Relaxed);
+    pub(crate) fn spent(&self, cost: Cost) {
+        self.tokens.fetch_add(cost.tokens, Relaxed);
+        self.epsilon.fetch_add((cost.epsilon.epsilon() * 1e3).ceil() as u64, Relaxed);
     }
 
     pub(crate) fn perturbed(&self, time: Duration) {
@@ -85,7 +87,7 @@ mod tests {
             metrics.perturbed(Duration::from_millis(ms));
         }
         metrics.request("chat", "200".into());
-        metrics.spent(7, 84.0);
+        metrics.spent(Cost::new(7, 12.0));
         let text = metrics.render(2);
         for line in [
             "cape_perturbation_seconds_bucket{le=\"0.005\"} 2",

@@ -1,6 +1,7 @@
 //! The paths that cape answers itself.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -11,7 +12,7 @@ use crate::body::Refusal;
 use crate::error::{Dialect, Fault};
 use crate::exchange::{answered, permit, state, whole};
 use crate::service::Service;
-use crate::{exchange, headers};
+use crate::{headers, release};
 
 /// POST /perturb: a text in, its release out.
 pub(crate) async fn perturb(
@@ -20,11 +21,10 @@ pub(crate) async fn perturb(
 ) -> Response<Body> {
     let released = async {
         let _permit = permit(&service)?;
-        let key = headers::key(request.headers());
+        let who = service.ledger.spender(headers::key(request.headers()));
         let text = text(&whole(&service, request).await?)?;
-        let (releases, spent) = exchange::perturb(&service, vec![text.clone()], &key).await?;
-        let release = releases.first().ok_or(Fault::Perturber)?;
-        let mut response = json_response(&(service.describe)(&text, release));
+        let (release, spent) = release::once(&service, &who, &text).await?;
+        let mut response = json_response(&(service.describe)(&text, &release));
         state(&mut response, spent);
         Ok(response)
     };
@@ -67,15 +67,18 @@ pub(crate) async fn health() -> Response<Body> {
     json_response(&json!({ "status": "ok" }))
 }
 
-/// GET /ready: a text can be perturbed, and there is room for a request.
+/// GET /ready: a text can be perturbed and paid for, and there is room for a request.
 pub(crate) async fn ready(State(service): State<Arc<Service>>) -> Response<Body> {
     // kept words alone: nothing is drawn, nothing spent
-    let trial = service.perturber.perturb(vec!["the".into()]).await;
-    match trial {
-        Ok(_) if service.permits.available_permits() > 0 => {
-            json_response(&json!({ "status": "ready" }))
-        }
-        Ok(_) => Fault::Busy.response(Dialect::OpenAi),
+    let trial = async {
+        service.perturber.perturb(vec!["the".into()]).await?;
+        let nobody = service.ledger.spender(b"");
+        service.ledger.left(&nobody, &service.limits, SystemTime::now()).await?;
+        if service.permits.available_permits() == 0 { Err(Fault::Busy) } else { Ok(()) }
+    };
+    match trial.await {
+        Ok(()) => json_response(&json!({ "status": "ready" })),
+        Err(fault @ (Fault::Busy | Fault::Ledger(_))) => fault.response(Dialect::OpenAi),
         Err(_) => Fault::Perturber.response(Dialect::OpenAi),
     }
 }

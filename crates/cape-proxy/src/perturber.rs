@@ -21,6 +21,8 @@ pub struct Sanitizer {
     pub keep: KeepList,
     /// What draws.
     pub mechanism: Box<dyn Mechanism>,
+    /// All that a release depends on, in words: mechanism, ε, model, words to keep.
+    pub settings: String,
 }
 
 /// How many texts go to the model together: more make each of them wait for the others.
@@ -85,7 +87,7 @@ fn perturb(sanitizer: &Sanitizer, mut batch: Vec<Job>) {
         let texts: Vec<&str> =
             batch.iter().flat_map(|job| &job.texts).map(String::as_str).collect();
         let rngs = texts.iter().map(|_| rng::secure()).collect::<cape::Result<Vec<_>>>();
-        let Sanitizer { tokenizer, keep, mechanism } = sanitizer;
+        let Sanitizer { tokenizer, keep, mechanism, .. } = sanitizer;
         let releases = rngs
             .map_err(|error| (0, error))
             .and_then(|mut rngs| sanitize_all(&texts, tokenizer, keep, &**mechanism, &mut rngs));

@@ -2,9 +2,10 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use axum::serve::Listener as _;
+use cape_ledger::Day;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
@@ -14,11 +15,13 @@ use crate::policy::Policy;
 use crate::service::{Service, router};
 use crate::settings::Settings;
 
-/// Serves until the process is told to end (SIGTERM, Ctrl-C). `ready` learns the address; `reload`
-/// is asked for the policy on SIGHUP, and gives none where the old one is to stay.
+/// Serves until the process is told to end (SIGTERM, Ctrl-C), on the runtime that the ledger was
+/// opened on. `ready` learns the address; `reload` is asked for the policy on SIGHUP, and gives none
+/// where the old one is to stay.
 pub fn run(
+    runtime: Runtime,
     settings: &Settings,
-    service: Arc<Service>,
+    service: &Arc<Service>,
     ready: impl FnOnce(SocketAddr),
     reload: impl Fn() -> Option<Policy> + Send + 'static,
 ) -> Result<(), Error> {
@@ -28,21 +31,22 @@ pub fn run(
         (None, None) => None,
         _ => return Err(Error::Pem),
     };
-    let runtime = Runtime::new().map_err(failed)?;
     let served = runtime.block_on(async {
         let door = Door::open(settings.listen, tls).await?;
         ready(door.local_addr().map_err(failed)?);
         let (stop, mut stopped) = watch::channel(false);
-        tokio::spawn(reloads(Arc::clone(&service), reload));
+        tokio::spawn(reloads(Arc::clone(service), reload));
+        tokio::spawn(forgets(Arc::clone(service), settings.remember_days));
         tokio::spawn(async move {
             told_to_end().await;
             tracing::info!("ending");
             let _ = stop.send(true);
         });
         let mut told = stopped.clone();
-        let serving = axum::serve(door, router(service)).with_graceful_shutdown(async move {
-            let _ = told.wait_for(|stop| *stop).await;
-        });
+        let serving =
+            axum::serve(door, router(Arc::clone(service))).with_graceful_shutdown(async move {
+                let _ = told.wait_for(|stop| *stop).await;
+            });
         let grace = async {
             let _ = stopped.wait_for(|stop| *stop).await;
             tokio::time::sleep(Duration::from_secs(settings.grace)).await;
@@ -53,8 +57,24 @@ pub fn run(
         }
     });
     // what is still under way had its time
+    let _ = runtime.block_on(async { tokio::time::timeout(CLOSING, service.ledger.close()).await });
     runtime.shutdown_background();
     served
+}
+
+/// How long the ledger's connections have to end.
+const CLOSING: Duration = Duration::from_secs(5);
+
+/// Forgets what was not sent for so many days, now and every hour.
+async fn forgets(service: Arc<Service>, days: u32) {
+    loop {
+        match service.ledger.forget(Day::of(SystemTime::now()).before(days)).await {
+            Ok(messages) if messages > 0 => tracing::info!(messages, "forgotten"),
+            Ok(_) => {}
+            Err(_) => tracing::warn!("the ledger did not forget"),
+        }
+        tokio::time::sleep(Duration::from_hours(1)).await;
+    }
 }
 
 #[cfg(unix)]

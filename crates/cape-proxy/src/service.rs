@@ -8,11 +8,11 @@ use axum::middleware;
 use axum::routing::{get, post};
 use cape::privacy::{Evidence, Notion};
 use cape::text::Release;
+use cape_ledger::{Ledger, Limits};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use crate::body::tables::{anthropic, openai, responses};
-use crate::budget::Budget;
 use crate::error::{Dialect, Error};
 use crate::exchange::{self, Route};
 use crate::extractor::{Ask, Extractor};
@@ -35,7 +35,10 @@ pub struct Service {
     pub(crate) describe: Describe,
     pub(crate) upstream: Upstream,
     pub(crate) extractor: Option<Arc<Extractor>>,
-    pub(crate) budget: Budget,
+    pub(crate) ledger: Ledger,
+    pub(crate) limits: Limits,
+    /// All that a release depends on: under other settings it is another release.
+    pub(crate) settings: String,
     pub(crate) metrics: Metrics,
     pub(crate) permits: Arc<Semaphore>,
     pub(crate) max_body: usize,
@@ -48,7 +51,8 @@ impl Service {
     /// extractor is asked, if there is one.
     pub fn new(
         settings: &Settings,
-        sanitizer: Sanitizer,
+        mut sanitizer: Sanitizer,
+        ledger: Ledger,
         describe: Describe,
         ask: Ask,
     ) -> Result<Arc<Self>, Error> {
@@ -59,6 +63,7 @@ impl Service {
         let timeout = Duration::from_secs(settings.timeout);
         let idle = Duration::from_secs(settings.idle_timeout);
         let base = settings.upstream.as_deref().unwrap_or_default();
+        let in_words = std::mem::take(&mut sanitizer.settings);
         let started = Perturber::start(Arc::new(sanitizer));
         let what = "the thread that perturbs cannot be started";
         Ok(Arc::new(Self {
@@ -67,7 +72,9 @@ impl Service {
             describe,
             upstream: Upstream::new("the upstream", base, timeout, idle)?,
             extractor: Extractor::new(settings, ask)?.map(Arc::new),
-            budget: Budget::default(),
+            ledger,
+            limits: settings.limits,
+            settings: in_words,
             metrics: Metrics::default(),
             permits: Arc::new(Semaphore::new(settings.max_requests)),
             max_body: settings.max_body,

@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
+use cape_ledger::Limits;
 use serde::Deserialize;
 
 use crate::policy::Policy;
@@ -35,6 +36,14 @@ pub struct Settings {
     pub tls_certificate: Option<PathBuf>,
     /// Its key, as PEM.
     pub tls_key: Option<PathBuf>,
+    /// Where the ledger is: a SQLite file, or `postgres://…`.
+    pub ledger: Option<String>,
+    /// The file of the ledger's key.
+    pub ledger_key: Option<PathBuf>,
+    /// How many days a message is remembered that is not sent again.
+    pub remember_days: u32,
+    /// How much may be spent.
+    pub limits: Limits,
     /// What is let through.
     pub policy: Policy,
 }
@@ -54,6 +63,10 @@ impl Default for Settings {
             grace: 30,
             tls_certificate: None,
             tls_key: None,
+            ledger: None,
+            ledger_key: None,
+            remember_days: 90,
+            limits: Limits::default(),
             policy: Policy::default(),
         }
     }

@@ -8,9 +8,9 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderName, Response};
 use axum::middleware::Next;
 use cape::rng::{self, CryptoRng};
+use cape_ledger::Cost;
 
 use crate::error::{Code, Dialect, Fault};
-use crate::exchange::Spent;
 use crate::headers;
 use crate::service::{ROUTES, Service};
 
@@ -25,7 +25,8 @@ pub(crate) async fn watch(
     let route = route(request.extensions().get::<MatchedPath>().map(MatchedPath::as_str));
     let mut response = next.run(request).await;
     let status = response.status().as_u16();
-    let Spent { tokens, epsilon } = response.extensions().get().copied().unwrap_or_default();
+    let Cost { tokens, epsilon } = response.extensions().get().copied().unwrap_or_default();
+    let epsilon = epsilon.epsilon();
     let fault = response.extensions().get::<Code>().map_or("", |code| code.0);
     let outcome = if fault.is_empty() { status.to_string() } else { fault.to_owned() };
     service.metrics.request(route, outcome);

@@ -20,12 +20,13 @@ fn extractor(pieces: &[&str]) -> Recorder {
     Recorder::new(steps)
 }
 
-fn with(upstream: &Recorder, extractor: &Recorder) -> axum::Router {
+async fn with(upstream: &Recorder, extractor: &Recorder) -> axum::Router {
     router(&cape_proxy::Settings {
         extractor_url: Some(extractor.url.clone()),
         extractor_model: Some("small".into()),
         ..settings(&upstream.url)
     })
+    .await
 }
 
 /// The data of a stream's events.
@@ -41,7 +42,7 @@ async fn the_true_prompt_goes_to_the_extractor_and_nowhere_else() {
     let extractor = extractor(&["cl", "ear"]);
     let mut request = post("/v1/chat/completions", &chat(CANARY));
     request.headers_mut().insert("authorization", "Bearer key-of-mine".parse().unwrap());
-    let got = send(&with(&upstream, &extractor), request).await;
+    let got = send(&with(&upstream, &extractor).await, request).await;
     assert_eq!(got.json()["choices"][0]["message"]["content"], "clear");
     assert_eq!(got.header("x-cape-tokens-perturbed"), "1");
     assert!(!upstream.bytes().contains("canary") && upstream.bytes().contains("key-of-mine"));
@@ -60,7 +61,7 @@ async fn a_stream_is_rewritten_while_it_is_sent() {
     let mut body = chat(CANARY);
     body["stream"] = json!(true);
     body["stream_options"] = json!({"include_usage": true});
-    let got = send(&with(&upstream, &extractor), post("/v1/chat/completions", &body)).await;
+    let got = send(&with(&upstream, &extractor).await, post("/v1/chat/completions", &body)).await;
     assert_eq!(got.header("content-type"), "text/event-stream");
     assert!(got.text.ends_with("data: [DONE]\n\n") && !got.text.contains("noisy"), "{}", got.text);
     let events = events(&got.text);
@@ -96,7 +97,7 @@ async fn every_kind_of_answer_is_rewritten() {
     ];
     for (path, mut body, answer) in cases {
         let (upstream, extractor) = (Recorder::new(reply(&answer)), extractor(&["cl", "ear"]));
-        let (router, path) = (with(&upstream, &extractor), format!("/v1/{path}"));
+        let (router, path) = (with(&upstream, &extractor).await, format!("/v1/{path}"));
         let got = send(&router, post(&path, &body)).await;
         let want = answer.to_string().replace("noisy", "clear");
         assert_eq!((got.status, got.json().to_string()), (200, want), "{path}");
@@ -130,7 +131,7 @@ async fn an_extractor_that_fails_passes_nothing_noisy_on() {
         vec![stream(), Step::Send(b"<html>\n\n".to_vec())],
     ] {
         let (upstream, extractor) = (Recorder::new(reply(&noisy)), Recorder::new(steps));
-        let router = with(&upstream, &extractor);
+        let router = with(&upstream, &extractor).await;
         let mut body = chat(CANARY);
         let got = send(&router, post("/v1/chat/completions", &body)).await;
         assert_eq!((got.status, &got.json()["error"]["code"]), (502, &json!("extractor_failed")));
@@ -149,25 +150,24 @@ async fn an_extractor_that_fails_passes_nothing_noisy_on() {
 async fn upstreams_errors_are_not_rewritten() {
     let upstream = Recorder::new(answer(429, "application/json", "{\"error\": {}}"));
     let extractor = extractor(&["clear"]);
-    let got = send(&with(&upstream, &extractor), post("/v1/chat/completions", &chat(CANARY))).await;
+    let got =
+        send(&with(&upstream, &extractor).await, post("/v1/chat/completions", &chat(CANARY))).await;
     assert_eq!((got.status, got.text.as_str()), (429, "{\"error\": {}}"));
     assert_eq!(extractor.count(), 0);
 }
 
-#[test]
-fn an_extractor_elsewhere_must_be_allowed() {
-    let make = |url: &str, elsewhere| {
+#[tokio::test]
+async fn an_extractor_elsewhere_must_be_allowed() {
+    let make = async |url: &str, elsewhere| {
         let settings = cape_proxy::Settings {
             extractor_url: Some(url.into()),
             extractor_elsewhere: elsewhere,
             ..settings("http://127.0.0.1:9/v1")
         };
-        let describe = Box::new(|_: &str, _: &cape::text::Release| Value::Null);
-        cape_proxy::Service::new(&settings, served::sanitizer(), describe, |_, _| Value::Null)
-            .is_ok()
+        served::service(&settings, served::ledger().await.0).is_ok()
     };
     for url in ["http://localhost:1/v1", "http://127.0.0.1:1/v1", "http://[::1]:1/v1"] {
-        assert!(make(url, false), "{url}");
+        assert!(make(url, false).await, "{url}");
     }
     for url in [
         "http://192.168.1.2/v1",
@@ -175,6 +175,6 @@ fn an_extractor_elsewhere_must_be_allowed() {
         "http://127.0.0.1.example.com/v1",
         "http://[::2]/v1",
     ] {
-        assert!(!make(url, false) && make(url, true), "{url}");
+        assert!(!make(url, false).await && make(url, true).await, "{url}");
     }
 }

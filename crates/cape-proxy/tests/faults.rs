@@ -25,7 +25,7 @@ async fn upstreams_own_errors_come_through() {
     for status in [400, 401, 429, 500, 503] {
         let body = json!({"error": {"message": "no"}}).to_string();
         let upstream = Recorder::new(answer(status, "application/json", &body));
-        let got = send(&router(&settings(&upstream.url)), post(CHAT, &chat(CANARY))).await;
+        let got = send(&router(&settings(&upstream.url)).await, post(CHAT, &chat(CANARY))).await;
         assert_eq!((got.status, got.text), (status, body));
         assert!(!upstream.bytes().contains("canary"));
     }
@@ -51,13 +51,14 @@ async fn failures_before_the_answer_have_names() {
     ];
     for (steps, status, code) in cases {
         let upstream = Recorder::new(steps);
-        let got = send(&router(&settings(&upstream.url)), post(CHAT, &chat(CANARY))).await;
+        let got = send(&router(&settings(&upstream.url)).await, post(CHAT, &chat(CANARY))).await;
         assert_eq!((got.status, &got.json()["error"]["code"]), (status, &json!(code)));
         assert!(!got.text.contains("127.0.0.1") && !got.text.contains("canary"));
         assert_eq!(upstream.count(), 1);
         assert!(!upstream.bytes().contains("canary"));
     }
-    let got = send(&router(&settings("http://127.0.0.1:9/v1")), post(CHAT, &chat(CANARY))).await;
+    let got =
+        send(&router(&settings("http://127.0.0.1:9/v1")).await, post(CHAT, &chat(CANARY))).await;
     assert_eq!((got.status, &got.json()["error"]["code"]), (502, &json!("upstream_unreachable")));
 }
 
@@ -72,7 +73,7 @@ async fn a_stream_is_passed_on_however_it_is_cut() {
         let upstream = Recorder::new(std::iter::once(stream()).chain(steps).collect());
         let mut body = chat(CANARY);
         body["stream"] = json!(true);
-        let got = send(&router(&settings(&upstream.url)), post(CHAT, &body)).await;
+        let got = send(&router(&settings(&upstream.url)).await, post(CHAT, &body)).await;
         assert_eq!((got.status, got.text.as_str()), (200, text));
         assert_eq!(got.header("content-type"), "text/event-stream");
         assert_eq!(upstream.bodies()[0]["stream"], true);
@@ -96,7 +97,7 @@ async fn a_stream_that_fails_says_so_at_its_end() {
     ];
     for (steps, code) in cases {
         let upstream = Recorder::new(steps);
-        let got = send(&router(&settings(&upstream.url)), post(CHAT, &chat(CANARY))).await;
+        let got = send(&router(&settings(&upstream.url)).await, post(CHAT, &chat(CANARY))).await;
         let events: Vec<&str> = got.text.split_terminator("\n\n").collect();
         assert_eq!((got.status, events.len()), (200, 2), "{}", got.text);
         assert_eq!(events[0], "data: {\"text\":\"a\"}");
@@ -108,7 +109,7 @@ async fn a_stream_that_fails_says_so_at_its_end() {
     }
     let upstream = Recorder::new(vec![stream(), half]);
     let body = json!({"model": "m", "messages": [{"role": "user", "content": CANARY}]});
-    let got = send(&router(&settings(&upstream.url)), post("/v1/messages", &body)).await;
+    let got = send(&router(&settings(&upstream.url)).await, post("/v1/messages", &body)).await;
     assert!(got.text.starts_with("event: error\ndata: "), "{}", got.text);
 }
 
@@ -117,7 +118,7 @@ async fn a_client_that_goes_away_takes_upstreams_call_along() {
     let upstream = Recorder::new(vec![stream(), event("a"), Step::Hang]);
     let settings =
         cape_proxy::Settings { idle_timeout: 60, max_requests: 1, ..settings(&upstream.url) };
-    let router = router(&settings);
+    let router = router(&settings).await;
     let response = router.clone().oneshot(post(CHAT, &chat(CANARY))).await.unwrap();
     // its place is taken while the stream is open, and free once it is dropped
     let busy = send(&router, post(CHAT, &chat(CANARY))).await;
@@ -133,7 +134,7 @@ async fn a_client_that_goes_away_takes_upstreams_call_along() {
 async fn bodies_have_a_size_and_a_time() {
     let upstream = Recorder::new(vec![]);
     let settings = cape_proxy::Settings { max_body: 1000, timeout: 1, ..settings(&upstream.url) };
-    let router = router(&settings);
+    let router = router(&settings).await;
     let long = send(&router, post(CHAT, &chat(&"a ".repeat(1000)))).await;
     assert_eq!((long.status, &long.json()["error"]["code"]), (413, &json!("cape_too_large")));
     let pending = futures_util::stream::pending::<Result<String, std::convert::Infallible>>();
@@ -145,7 +146,7 @@ async fn bodies_have_a_size_and_a_time() {
 #[tokio::test]
 async fn a_text_that_cannot_be_perturbed_fails_alone() {
     let upstream = Recorder::new(recorder::json(&json!({})));
-    let router = router(&settings(&upstream.url));
+    let router = router(&settings(&upstream.url)).await;
     let requests = (0..24).map(|i| {
         let text = if i % 4 == 0 { "a\u{7}b" } else { CANARY };
         let (router, request) = (router.clone(), post(CHAT, &chat(text)));

@@ -18,7 +18,7 @@ fn hello() -> Value {
 #[tokio::test]
 async fn a_chat_is_perturbed_and_answered() {
     let upstream = Recorder::new(reply(&hello()));
-    let router = router(&settings(&upstream.url));
+    let router = router(&settings(&upstream.url)).await;
     let body = chat(&format!("the {CANARY}, and the {CANARY}!"));
     let answer = send(&router, post("/v1/chat/completions", &body)).await;
     assert_eq!((answer.status, answer.json()), (200, hello()));
@@ -36,7 +36,7 @@ async fn a_chat_is_perturbed_and_answered() {
 #[tokio::test]
 async fn every_route_perturbs() {
     let upstream = Recorder::new(reply(&json!({})));
-    let router = router(&settings(&upstream.url));
+    let router = router(&settings(&upstream.url)).await;
     let items = json!([{"role": "user", "content": [{"type": "input_text", "text": CANARY}]}]);
     let cases = [
         ("/v1/chat/completions", chat(CANARY)),
@@ -60,7 +60,7 @@ async fn every_route_perturbs() {
 #[tokio::test]
 async fn what_is_not_served_is_not_sent() {
     let upstream = Recorder::new(reply(&json!({})));
-    let router = router(&settings(&upstream.url));
+    let router = router(&settings(&upstream.url)).await;
     let body = chat(CANARY);
     for path in [
         "/v1/audio/speech",
@@ -92,7 +92,7 @@ async fn what_is_not_served_is_not_sent() {
 #[tokio::test]
 async fn refusals_speak_the_clients_language() {
     let upstream = Recorder::new(reply(&json!({})));
-    let router = router(&settings(&upstream.url));
+    let router = router(&settings(&upstream.url)).await;
     let body = json!({"system": CANARY});
     let openai = send(&router, post("/v1/chat/completions", &body)).await.json();
     assert_eq!(openai["error"]["code"], "cape_refused");
@@ -111,7 +111,7 @@ async fn refusals_speak_the_clients_language() {
 #[tokio::test]
 async fn headers_and_queries_stay_here() {
     let upstream = Recorder::new(reply(&hello()));
-    let router = router(&settings(&upstream.url));
+    let router = router(&settings(&upstream.url)).await;
     let request = Request::post(format!("/v1/chat/completions?q={}", "zqcanary"))
         .header("authorization", "Bearer key-of-mine")
         .header("cookie", "a=zqcanary")
@@ -139,7 +139,7 @@ async fn headers_and_queries_stay_here() {
 #[tokio::test]
 async fn own_routes_answer() {
     let upstream = Recorder::new(reply(&json!({})));
-    let router = router(&settings(&upstream.url));
+    let router = router(&settings(&upstream.url)).await;
     let released = send(&router, post("/perturb", &json!({"text": CANARY}))).await;
     assert_eq!((released.status, released.header("x-cape-tokens-perturbed")), (200, "1"));
     assert!(!released.json()["text"].as_str().unwrap().contains("canary"));
@@ -156,7 +156,7 @@ async fn own_routes_answer() {
 
 #[tokio::test]
 async fn the_guardrail_of_litellm_perturbs_or_blocks() {
-    let router = router(&settings("http://127.0.0.1:9/v1"));
+    let router = router(&settings("http://127.0.0.1:9/v1")).await;
     let path = "/beta/litellm_basic_guardrail_api";
     let ask = async |body: Value| send(&router, post(path, &body)).await;
     let texts = json!([CANARY, "", CANARY]);
@@ -198,7 +198,7 @@ async fn the_guardrail_of_litellm_perturbs_or_blocks() {
 
 #[tokio::test]
 async fn the_description_names_every_field_that_may_leave() {
-    let router = router(&settings("http://127.0.0.1:9/v1"));
+    let router = router(&settings("http://127.0.0.1:9/v1")).await;
     let described = send(&router, get("/openapi.json")).await.json();
     for path in described["paths"].as_object().unwrap().keys() {
         assert_ne!(send(&router, get(path)).await.status, 404, "{path}");

@@ -1,7 +1,11 @@
-//! The command line of `cape ledger`.
+//! The command line of `cape ledger`, and what `cape serve` has of it.
+
+use std::path::PathBuf;
 
 use cape_ledger::{Limits, Micros};
 use clap::{Args, Subcommand, ValueEnum};
+
+use crate::failure::{Done, Failure, io};
 
 #[derive(Args)]
 pub(crate) struct LedgerArgs {
@@ -42,15 +46,38 @@ pub(crate) enum LedgerCommand {
 #[derive(Args)]
 pub(crate) struct LedgerAt {
     /// The ledger: a SQLite file, or postgres://USER:PASSWORD@HOST/DATABASE (better as CAPE_LEDGER,
-    /// which the list of processes does not show)
-    #[arg(
-        long,
-        env = "CAPE_LEDGER",
-        hide_env = true,
-        value_name = "FILE|URL",
-        default_value = "cape-ledger.db"
-    )]
-    pub(crate) ledger: String,
+    /// which the list of processes does not show) [default: cape/ledger.db in the user's data folder]
+    #[arg(long, env = "CAPE_LEDGER", hide_env = true, value_name = "FILE|URL")]
+    pub(crate) ledger: Option<String>,
+}
+
+impl LedgerAt {
+    /// The ledger's file or URL: the flag's, the settings file's, or the one in the data folder.
+    pub(crate) fn url(&self, file: &cape_proxy::Settings) -> Done<String> {
+        match self.ledger.clone().or_else(|| file.ledger.clone()) {
+            Some(url) => Ok(url),
+            None => Ok(data("ledger.db")?.to_string_lossy().into_owned()),
+        }
+    }
+}
+
+/// A file of this name in the user's data folder.
+pub(crate) fn data(name: &str) -> Done<PathBuf> {
+    let folder = dirs::data_dir().ok_or_else(|| {
+        Failure::usage("there is no data folder", "give --ledger and --ledger-key, or set HOME")
+    })?;
+    Ok(folder.join("cape").join(name))
+}
+
+/// Makes the folder of a file, for its owner alone, where there is none.
+pub(crate) fn make_folder(file: &std::path::Path) -> Done {
+    let Some(folder) = file.parent() else { return Ok(()) };
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    let failed = |error| io(format!("cannot make the folder {}", folder.display()), &error);
+    builder.create(folder).map_err(failed)
 }
 
 /// How much may be spent: without a limit, anything.
@@ -99,8 +126,14 @@ pub(crate) struct LimitArgs {
 }
 
 impl LimitArgs {
-    pub(crate) fn limits(&self) -> Limits {
-        Limits { key_day: self.key_day, key: self.key, day: self.day, total: self.total }
+    /// The flags' limits, and the settings file's where there is no flag.
+    pub(crate) fn limits(&self, file: &Limits) -> Limits {
+        Limits {
+            key_day: self.key_day.or(file.key_day),
+            key: self.key.or(file.key),
+            day: self.day.or(file.day),
+            total: self.total.or(file.total),
+        }
     }
 }
 

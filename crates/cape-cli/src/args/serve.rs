@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::MechanismArgs;
+use super::{LedgerAt, LimitArgs, MechanismArgs};
 
 /// What is not set here comes from `[proxy]` in cape.toml, and the policy from `[proxy.policy]`.
 #[derive(Args)]
@@ -40,6 +40,17 @@ pub(crate) struct ServeArgs {
     /// Its key (PEM)
     #[arg(long, value_name = "FILE")]
     pub(crate) tls_key: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) at: LedgerAt,
+
+    /// The key of the ledger, made if there is none; back it up apart from the ledger
+    /// [default: cape/ledger.key in the user's data folder]
+    #[arg(long, env = "CAPE_LEDGER_KEY", hide_env = true, value_name = "FILE")]
+    pub(crate) ledger_key: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
 
     #[command(flatten)]
     pub(crate) mechanism: MechanismArgs,

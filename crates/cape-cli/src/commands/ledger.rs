@@ -7,28 +7,29 @@ use std::time::SystemTime;
 use cape_ledger::{Account, Book, Day, Each, Left, Limits, Micros};
 use serde::Serialize;
 
-use crate::args::{ExportFormat, LedgerArgs, LedgerAt, LedgerCommand};
+use crate::args::{ExportFormat, LedgerArgs, LedgerCommand};
 use crate::failure::{Done, Failure, io};
-use crate::output;
+use crate::{output, settings};
 
 pub(crate) fn run(args: &LedgerArgs) -> Done {
+    let file = settings::proxy(None)?;
     match &args.command {
         LedgerCommand::Show { at, limits, days, json } => {
-            let (accounts, remembered) = read(at)?;
+            let (accounts, remembered) = read(&at.url(&file)?)?;
             let today = Day::of(SystemTime::now());
-            let view = View::new(&accounts, remembered, &limits.limits(), today, *days);
+            let view = View::new(&accounts, remembered, &limits.limits(&file.limits), today, *days);
             output::print(&if *json { output::json_pretty(&view) } else { view.table() })
         }
-        LedgerCommand::Export { at, format } => export(&read(at)?.0, *format),
+        LedgerCommand::Export { at, format } => export(&read(&at.url(&file)?)?.0, *format),
     }
 }
 
 /// All accounts, and how many messages are remembered.
-fn read(at: &LedgerAt) -> Done<(Vec<Account>, u64)> {
+fn read(url: &str) -> Done<(Vec<Account>, u64)> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| io("cannot wait for the database".into(), &error))?;
     runtime.block_on(async {
-        let book = Book::open(&at.ledger).await?;
+        let book = Book::open(url).await?;
         Ok::<_, Failure>((book.accounts().await?, book.remembered().await?))
     })
 }

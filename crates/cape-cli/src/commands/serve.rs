@@ -1,18 +1,21 @@
 //! `cape serve`
 
 use std::io::IsTerminal;
+use std::path::Path;
 
 use cape_eval::tasks::prompts::extraction;
+use cape_ledger::{Key, Ledger};
 use cape_proxy::{Service, Settings};
 use serde_json::{Value, json};
+use tokio::runtime::Runtime;
 use tracing::Level;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::args::ServeArgs;
-use crate::failure::{Done, Failure};
+use crate::args::{self, ServeArgs};
+use crate::failure::{Done, Failure, io};
 use crate::output;
 use crate::settings::{self, Ready};
 
@@ -29,7 +32,10 @@ pub(crate) fn run(args: &ServeArgs) -> Done {
     let describe = move |text: &str, release: &cape::text::Release| {
         serde_json::to_value(output::release(text, release, &form)).unwrap_or(Value::Null)
     };
-    let service = Service::new(&settings, ready.into_sanitizer(), Box::new(describe), ask)?;
+    let runtime = Runtime::new();
+    let runtime = runtime.map_err(|error| io("the server cannot be started".into(), &error))?;
+    let ledger = ledger(args, &settings, &runtime)?;
+    let service = Service::new(&settings, ready.into_sanitizer(), ledger, Box::new(describe), ask)?;
     log();
     let scheme = if settings.tls_certificate.is_some() { "https" } else { "http" };
     let listening = |address: std::net::SocketAddr| {
@@ -48,7 +54,21 @@ pub(crate) fn run(args: &ServeArgs) -> Done {
             None
         }
     };
-    Ok(cape_proxy::run(&settings, service, listening, reload)?)
+    Ok(cape_proxy::run(runtime, &settings, &service, listening, reload)?)
+}
+
+/// The ledger, made where there is none.
+fn ledger(args: &ServeArgs, settings: &Settings, runtime: &Runtime) -> Done<Ledger> {
+    let url = args.at.url(settings)?;
+    let key = match &settings.ledger_key {
+        Some(key) => key.clone(),
+        None => args::data("ledger.key")?,
+    };
+    args::make_folder(&key)?;
+    if !url.contains("://") {
+        args::make_folder(Path::new(&url))?;
+    }
+    Ok(runtime.block_on(Ledger::open(&url, Key::open(&key)?))?)
 }
 
 /// What the extractor is asked: the paper's prompt.
@@ -68,6 +88,8 @@ fn settings(args: &ServeArgs) -> Done<Settings> {
         extractor_url: args.extractor_url.clone().or(file.extractor_url),
         extractor_model: args.extractor_model.clone().or(file.extractor_model),
         extractor_elsewhere: args.extractor_elsewhere || file.extractor_elsewhere,
+        ledger_key: args.ledger_key.clone().or(file.ledger_key),
+        limits: args.limits.limits(&file.limits),
         ..file
     })
 }

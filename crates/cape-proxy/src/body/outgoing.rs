@@ -4,13 +4,24 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
+use crate::policy::Field;
+
 /// A body to be sent, and the texts that must be perturbed first.
 pub(crate) struct Outgoing {
     pub(crate) root: Node,
-    /// The texts in their order.
-    pub(crate) texts: Vec<String>,
+    /// Everything that is said, in its order: it tells where in which conversation a text stands.
+    pub(crate) said: Vec<Said>,
     /// What users wrote, as they wrote it: for the extractor alone.
     pub(crate) prompt: String,
+}
+
+/// A text of the body.
+pub(crate) struct Said {
+    /// Whose it is.
+    pub(crate) field: Field,
+    pub(crate) text: String,
+    /// Whether it is sent as it is.
+    pub(crate) passes: bool,
 }
 
 /// A part of the body.
@@ -28,14 +39,19 @@ pub(crate) enum Node {
 /// A part of a string.
 pub(crate) enum Part {
     Fixed(String),
-    /// The text of this index.
+    /// The perturbed text of this index.
     Slot(usize),
 }
 
 impl Outgoing {
+    /// The texts that must be perturbed, in their order.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.said.iter().filter(|said| !said.passes).map(|said| said.text.as_str())
+    }
+
     /// The body with a text for each of its texts.
     pub(crate) fn fill(&self, texts: &[impl AsRef<str>]) -> Value {
-        assert_eq!(self.texts.len(), texts.len(), "one text for each");
+        assert_eq!(self.texts().count(), texts.len(), "one text for each");
         self.root.fill(texts)
     }
 }
@@ -65,6 +81,6 @@ impl Node {
 
 impl fmt::Debug for Outgoing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Outgoing({})", self.texts.len())
+        write!(f, "Outgoing({})", self.said.len())
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Number, Value};
 
-use super::outgoing::{Node, Outgoing, Part};
+use super::outgoing::{Node, Outgoing, Part, Said};
 use super::pattern;
 use super::refusal::Refusal;
 use super::rule::{Entry, Rule};
@@ -29,12 +29,13 @@ pub(crate) fn read(body: &[u8], table: &'static [Entry], policy: &Policy) -> Rea
         policy,
         declared: names,
         ids: HashMap::new(),
-        texts: Vec::new(),
+        said: Vec::new(),
+        slots: 0,
         prompt: Vec::new(),
         path: Path(String::new()),
     };
     let root = walk.object(&value, table)?;
-    Ok(Outgoing { root, texts: walk.texts, prompt: walk.prompt.join("\n\n") })
+    Ok(Outgoing { root, said: walk.said, prompt: walk.prompt.join("\n\n") })
 }
 
 /// The names that the descriptions of tools declare.
@@ -82,7 +83,9 @@ struct Walk<'a> {
     declared: HashSet<String>,
     /// The ids met, and the number of each.
     ids: HashMap<String, usize>,
-    texts: Vec<String>,
+    said: Vec<Said>,
+    /// How many texts of them are perturbed.
+    slots: usize,
     /// What users wrote.
     prompt: Vec<String>,
     path: Path,
@@ -162,18 +165,24 @@ impl Walk<'_> {
         let Value::Object(fields) = value else {
             return Err(self.wrong(&Rule::Object(&[])));
         };
+        // a null says nothing, and a name that the table does not have is not sent
+        let known = |name: &String| entries.iter().any(|(known, _)| known == name);
+        if let Some((name, _)) =
+            fields.iter().find(|(name, value)| !known(name) && !value.is_null())
+        {
+            self.path.field(name);
+            return Err(Refusal::Unknown { path: self.path.0.clone() });
+        }
         let mut nodes = Vec::with_capacity(fields.len());
-        for (name, value) in fields {
+        // in the table's order, which has first what a conversation begins with
+        for (name, rule) in entries {
+            let Some(value) = fields.get(*name) else { continue };
             let before = self.path.field(name);
-            match entries.iter().find(|(known, _)| known == name) {
-                // a null says nothing, and a name that the table does not have is not sent
-                None if value.is_null() => {}
-                None => return Err(Refusal::Unknown { path: self.path.0.clone() }),
-                Some(_) if value.is_null() => nodes.push((name.clone(), Node::Fixed(Value::Null))),
-                Some((_, rule)) => {
-                    nodes.extend(self.value(value, rule)?.map(|node| (name.clone(), node)));
-                }
-            }
+            let node = match value {
+                Value::Null => Some(Node::Fixed(Value::Null)),
+                value => self.value(value, rule)?,
+            };
+            nodes.extend(node.map(|node| ((*name).to_owned(), node)));
             self.path.leave(before);
         }
         Ok(Node::Object(nodes))
@@ -194,17 +203,20 @@ impl Walk<'_> {
             self.prompt.push(text.to_owned());
         }
         match self.policy.action(field) {
-            Action::Pass => Ok(Node::Fixed(Value::String(text.to_owned()))),
+            Action::Pass => {
+                self.said(text, field, true);
+                Ok(Node::Fixed(Value::String(text.to_owned())))
+            }
             Action::Block => Err(self.blocked("the operator does not let it through", field.key())),
-            Action::Perturb => Ok(Node::Text(self.parts(text)?)),
+            Action::Perturb => Ok(Node::Text(self.parts(text, field)?)),
         }
     }
 
     /// Code and addresses by their own rules, the rest as one text between two of them.
-    fn parts(&mut self, text: &str) -> Read<Vec<Part>> {
+    fn parts(&mut self, text: &str, field: Field) -> Read<Vec<Part>> {
         let (code, urls) = (self.policy.code, self.policy.urls);
         if (code, urls) == (Action::Perturb, Action::Perturb) {
-            return Ok(vec![self.part(text)]);
+            return Ok(vec![self.part(text, field)]);
         }
         let (mut parts, mut perturbed) = (Vec::new(), 0..0);
         for (kind, range) in segments(text) {
@@ -217,23 +229,29 @@ impl Walk<'_> {
                 Action::Perturb => perturbed.end = range.end,
                 Action::Block => return Err(self.blocked(why, key)),
                 Action::Pass => {
-                    parts.push(self.part(&text[perturbed]));
+                    parts.push(self.part(&text[perturbed], field));
+                    self.said(&text[range.clone()], field, true);
                     parts.push(Part::Fixed(text[range.clone()].to_owned()));
                     perturbed = range.end..range.end;
                 }
             }
         }
-        parts.push(self.part(&text[perturbed]));
+        parts.push(self.part(&text[perturbed], field));
         Ok(parts)
     }
 
-    fn part(&mut self, text: &str) -> Part {
+    fn part(&mut self, text: &str, field: Field) -> Part {
         // white space is kept by every release: there is nothing to draw
         if text.bytes().all(|b| b" \t\r\n".contains(&b)) {
             return Part::Fixed(text.to_owned());
         }
-        self.texts.push(text.to_owned());
-        Part::Slot(self.texts.len() - 1)
+        self.said(text, field, false);
+        self.slots += 1;
+        Part::Slot(self.slots - 1)
+    }
+
+    fn said(&mut self, text: &str, field: Field, passes: bool) {
+        self.said.push(Said { field, text: text.to_owned(), passes });
     }
 
     fn tree_in_string(&mut self, text: &str, field: Field, rule: &Rule) -> Read<Node> {
@@ -258,7 +276,10 @@ impl Walk<'_> {
 
     fn tree(&mut self, value: &Value, field: Field) -> Read<Node> {
         Ok(match value {
-            _ if self.policy.action(field) == Action::Pass => Node::Fixed(value.clone()),
+            _ if self.policy.action(field) == Action::Pass => {
+                self.said(&value.to_string(), field, true);
+                Node::Fixed(value.clone())
+            }
             _ if self.policy.action(field) == Action::Block => {
                 return Err(self.blocked("the operator does not let it through", field.key()));
             }

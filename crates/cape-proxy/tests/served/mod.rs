@@ -5,15 +5,17 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Request};
+use axum::{Extension, Router};
 use cape::keep::KeepList;
 use cape::mechanism::cape::{Buckets, Cape, Settings as CapeSettings};
 use cape::privacy::Epsilon;
+use cape_ledger::{Key, Ledger};
 use cape_models::Device;
-use cape_proxy::{Policy, Sanitizer, Service, Settings};
+use cape_proxy::{Error, Policy, Sanitizer, Service, Settings};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use tower::ServiceExt;
 
 /// A word that no vocabulary has: it is one unknown token, and no draw can fall on it.
@@ -40,6 +42,7 @@ pub fn sanitizer() -> Sanitizer {
         tokenizer: Arc::clone(&device.tokenizer),
         keep: KeepList::default(),
         mechanism: Box::new(Cape::new(Arc::clone(&device.model), settings).unwrap()),
+        settings: "of tests".into(),
     }
 }
 
@@ -76,9 +79,28 @@ fn ask(prompt: &str, noisy: &str) -> Value {
     json!([{"role": "user", "content": format!("{prompt} | {noisy}")}])
 }
 
-pub fn router(settings: &Settings) -> Router {
+/// A ledger in a folder of its own.
+pub async fn ledger() -> (Ledger, TempDir) {
+    let dir = tempfile::tempdir().unwrap();
+    let key = Key::open(&dir.path().join("key")).unwrap();
+    let file = dir.path().join("ledger.db");
+    (Ledger::open(file.to_str().unwrap(), key).await.unwrap(), dir)
+}
+
+/// A proxy with a ledger of its own, which goes with it.
+pub async fn router(settings: &Settings) -> Router {
+    let (ledger, dir) = ledger().await;
+    router_on(settings, ledger).layer(Extension(Arc::new(dir)))
+}
+
+/// A proxy on this ledger.
+pub fn router_on(settings: &Settings, ledger: Ledger) -> Router {
+    cape_proxy::router(service(settings, ledger).unwrap())
+}
+
+pub fn service(settings: &Settings, ledger: Ledger) -> Result<Arc<Service>, Error> {
     let describe = |_: &str, release: &cape::text::Release| json!({ "text": release.text });
-    cape_proxy::router(Service::new(settings, sanitizer(), Box::new(describe), ask).unwrap())
+    Service::new(settings, sanitizer(), ledger, Box::new(describe), ask)
 }
 
 pub async fn send(router: &Router, request: Request<Body>) -> Answer {

@@ -109,7 +109,6 @@ const ASSISTANT: Rule = Object(&[
 /// POST /v1/messages
 pub(crate) const MESSAGES: &[Entry] = &[
     ("model", Model),
-    ("messages", List(&By("role", &[("user", USER), ("assistant", ASSISTANT)]))),
     (
         "system",
         Either(&[
@@ -121,6 +120,7 @@ pub(crate) const MESSAGES: &[Entry] = &[
             ])),
         ]),
     ),
+    ("messages", List(&By("role", &[("user", USER), ("assistant", ASSISTANT)]))),
     ("max_tokens", TOKENS),
     ("metadata", Identity),
     ("output_config", Object(&[("effort", EFFORT)])),

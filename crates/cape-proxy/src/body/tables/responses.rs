@@ -139,8 +139,8 @@ const ITEM: Rule = By(
 /// POST /v1/responses
 pub(crate) const RESPONSES: &[Entry] = &[
     ("model", Model),
-    ("input", Either(&[Text(User), List(&ITEM)])),
     ("instructions", Text(System)),
+    ("input", Either(&[Text(User), List(&ITEM)])),
     ("include", List(&Word(&["message.output_text.logprobs", "reasoning.encrypted_content"]))),
     ("max_output_tokens", TOKENS),
     ("max_tool_calls", Integer(0, 10_000)),
