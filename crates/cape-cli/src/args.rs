@@ -79,8 +79,13 @@ fn misused(error: &clap::Error) -> Failure {
     match error.kind() {
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
             let values = known(ContextKind::ValidValue).filter(|values| !values.is_empty());
+            let kind = if flag.contains("<ADDRESS>") {
+                "an address with a port, such as 127.0.0.1:8787"
+            } else {
+                "a number"
+            };
             let hint = values.map_or_else(
-                || "it takes a number; look at the flag and at the CAPE_ variable".into(),
+                || format!("it takes {kind}; look at the flag and at the CAPE_ variable"),
                 |values| format!("it takes one of: {values}"),
             );
             Failure::usage(format!("the value of {flag} is missing or was not understood"), hint)

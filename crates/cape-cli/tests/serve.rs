@@ -194,6 +194,7 @@ fn what_it_cannot_serve_with_it_refuses() {
     let model = model.to_str().unwrap();
     for (args, want) in [
         (&["--upstream", url, "--seed", "1"][..], "an argument was not understood"),
+        (&["--upstream", url, "--listen", "8787"], "hint: it takes an address with a port"),
         (&[], "there is no upstream"),
         (&["--upstream", "ftp://x", "--model", model], "must be an http or https address"),
         (

@@ -4,6 +4,7 @@
 //! from tables of known fields, never forwarded.
 
 mod body;
+mod connections;
 mod denoise;
 mod error;
 mod exchange;

@@ -52,6 +52,7 @@ async fn handshakes(
     while !ready.is_closed() {
         // axum's way to accept waits where the system has no more files to open
         let (stream, address) = Listener::accept(&mut listener).await;
+        let _ = stream.set_nodelay(true);
         let (acceptor, ready) = (acceptor.clone(), ready.clone());
         tokio::spawn(async move {
             if let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await {
@@ -89,6 +90,8 @@ impl Listener for Door {
         match self {
             Self::Plain(listener) => {
                 let (stream, address) = Listener::accept(listener).await;
+                // a piece of an answer waits for no other; where that cannot be had it only is slower
+                let _ = stream.set_nodelay(true);
                 (Connection::Plain(stream), address)
             }
             Self::Tls(connections, _) => match connections.recv().await {

@@ -9,6 +9,7 @@ use cape_ledger::Day;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
+use crate::connections::{self, HEAD};
 use crate::error::Error;
 use crate::listen::{self, Door};
 use crate::policy::Policy;
@@ -43,18 +44,17 @@ pub fn run(
             let _ = stop.send(true);
         });
         let mut told = stopped.clone();
-        let serving =
-            axum::serve(door, router(Arc::clone(service))).with_graceful_shutdown(async move {
-                let _ = told.wait_for(|stop| *stop).await;
-            });
+        let told = async move { drop(told.wait_for(|stop| *stop).await) };
+        let serving = connections::serve(door, router(Arc::clone(service)), HEAD, told);
         let grace = async {
             let _ = stopped.wait_for(|stop| *stop).await;
             tokio::time::sleep(Duration::from_secs(settings.grace)).await;
         };
         tokio::select! {
-            served = serving.into_future() => served.map_err(failed),
-            () = grace => Ok(()),
+            () = serving => {}
+            () = grace => {}
         }
+        Ok(())
     });
     // what is still under way had its time
     let _ = runtime.block_on(async { tokio::time::timeout(CLOSING, service.ledger.close()).await });
