@@ -29,7 +29,9 @@ impl Cost {
         Self { tokens, epsilon: Micros::at_least(per_token).times(tokens) }
     }
 
-    fn plus(self, other: Self) -> Self {
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
         Self {
             tokens: self.tokens.saturating_add(other.tokens),
             epsilon: self.epsilon.plus(other.epsilon),

@@ -71,7 +71,7 @@ pub(crate) async fn health() -> Response<Body> {
 pub(crate) async fn ready(State(service): State<Arc<Service>>) -> Response<Body> {
     // kept words alone: nothing is drawn, nothing spent
     let trial = async {
-        service.perturber.perturb(vec!["the".into()]).await?;
+        service.perturber.perturb(vec!["the".into()], None).await?;
         let nobody = service.ledger.spender(b"");
         service.ledger.left(&nobody, &service.limits, SystemTime::now()).await?;
         if service.permits.available_permits() == 0 { Err(Fault::Busy) } else { Ok(()) }

@@ -39,6 +39,8 @@ pub struct Service {
     pub(crate) limits: Limits,
     /// All that a release depends on: under other settings it is another release.
     pub(crate) settings: String,
+    /// Whether a word becomes the same throughout a conversation.
+    pub(crate) consistent_terms: bool,
     pub(crate) metrics: Metrics,
     pub(crate) permits: Arc<Semaphore>,
     pub(crate) max_body: usize,
@@ -63,7 +65,10 @@ impl Service {
         let timeout = Duration::from_secs(settings.timeout);
         let idle = Duration::from_secs(settings.idle_timeout);
         let base = settings.upstream.as_deref().unwrap_or_default();
-        let in_words = std::mem::take(&mut sanitizer.settings);
+        let mut in_words = std::mem::take(&mut sanitizer.settings);
+        if settings.consistent_terms {
+            in_words += " consistent terms";
+        }
         let started = Perturber::start(Arc::new(sanitizer));
         let what = "the thread that perturbs cannot be started";
         Ok(Arc::new(Self {
@@ -75,6 +80,7 @@ impl Service {
             ledger,
             limits: settings.limits,
             settings: in_words,
+            consistent_terms: settings.consistent_terms,
             metrics: Metrics::default(),
             permits: Arc::new(Semaphore::new(settings.max_requests)),
             max_body: settings.max_body,

@@ -88,6 +88,7 @@ fn settings(args: &ServeArgs) -> Done<Settings> {
         extractor_url: args.extractor_url.clone().or(file.extractor_url),
         extractor_model: args.extractor_model.clone().or(file.extractor_model),
         extractor_elsewhere: args.extractor_elsewhere || file.extractor_elsewhere,
+        consistent_terms: args.consistent_terms || file.consistent_terms,
         ledger_key: args.ledger_key.clone().or(file.ledger_key),
         limits: args.limits.limits(&file.limits),
         ..file
