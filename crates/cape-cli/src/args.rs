@@ -19,7 +19,7 @@ pub(crate) use audit::{AuditArgs, AuditCommand, ContextAuditArgs, ExactAuditArgs
 pub(crate) use baseline::{BaselineArgs, UnknownArg, WordsArg};
 pub(crate) use eval::{ChatArgs, EvalArgs, EvalCommand, EvalMechanismArg, PaperArgs};
 pub(crate) use ledger::{
-    ExportFormat, LedgerArgs, LedgerAt, LedgerCommand, LimitArgs, data, make_folder,
+    ExportFormat, LedgerArgs, LedgerAt, LedgerCommand, LimitArgs, data, make_data_folder,
 };
 pub(crate) use serve::ServeArgs;
 

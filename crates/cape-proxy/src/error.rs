@@ -58,7 +58,7 @@ pub(crate) enum Fault {
     #[error("a text cannot be perturbed: {0}")]
     Text(#[source] cape::Error),
     #[error("{0}; nothing was sent")]
-    Ledger(#[from] LedgerError),
+    Ledger(#[source] LedgerError),
     #[error("cape does not serve this path, and sends nothing that it does not know")]
     NotFound,
     #[error("this path takes another method")]
@@ -81,6 +81,17 @@ pub(crate) enum Fault {
     Malformed,
     #[error("the extractor failed, and a noisy answer is not passed on in its place")]
     Extractor,
+}
+
+impl From<LedgerError> for Fault {
+    /// What ails the ledger is for the operator: no word of a request is in it.
+    fn from(error: LedgerError) -> Self {
+        if !matches!(error, LedgerError::Refused(_)) {
+            let why = std::error::Error::source(&error).map(ToString::to_string);
+            tracing::warn!(%error, why = why.unwrap_or_default(), "the ledger failed");
+        }
+        Self::Ledger(error)
+    }
 }
 
 impl Fault {

@@ -69,15 +69,15 @@ pub(crate) fn data(name: &str) -> Done<PathBuf> {
     Ok(folder.join("cape").join(name))
 }
 
-/// Makes the folder of a file, for its owner alone, where there is none.
-pub(crate) fn make_folder(file: &std::path::Path) -> Done {
-    let Some(folder) = file.parent() else { return Ok(()) };
+/// Makes that folder, for its owner alone, where there is none.
+pub(crate) fn make_data_folder() -> Done {
+    let folder = data("")?;
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     let failed = |error| io(format!("cannot make the folder {}", folder.display()), &error);
-    builder.create(folder).map_err(failed)
+    builder.create(&folder).map_err(failed)
 }
 
 /// How much may be spent: without a limit, anything.

@@ -1,7 +1,6 @@
 //! `cape serve`
 
 use std::io::IsTerminal;
-use std::path::Path;
 
 use cape_eval::tasks::prompts::extraction;
 use cape_ledger::{Key, Ledger};
@@ -64,9 +63,8 @@ fn ledger(args: &ServeArgs, settings: &Settings, runtime: &Runtime) -> Done<Ledg
         Some(key) => key.clone(),
         None => args::data("ledger.key")?,
     };
-    args::make_folder(&key)?;
-    if !url.contains("://") {
-        args::make_folder(Path::new(&url))?;
+    if settings.ledger_key.is_none() || (args.at.ledger.is_none() && settings.ledger.is_none()) {
+        args::make_data_folder()?;
     }
     Ok(runtime.block_on(Ledger::open(&url, Key::open(&key)?))?)
 }
