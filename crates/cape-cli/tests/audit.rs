@@ -111,10 +111,11 @@ fn exact_for_machines() {
 #[test]
 fn the_context_can_be_a_release() {
     let home = Home::new();
-    let flags = ["audit", "exact", PROMPT, "--token", "3", "--buckets", "equal-width"];
+    let prompt = "good book slow story river";
+    let flags = ["audit", "exact", prompt, "--token", "5", "--buckets", "equal-width"];
     let masked = home.tiny_json(&flags);
     let released =
-        home.tiny_json(&[&flags[..], &["--released", "The river london is a slow story"]].concat());
+        home.tiny_json(&[&flags[..], &["--released", "river london slow story money"]].concat());
     assert_ne!(masked["loss"], released["loss"]);
     let ran = home.run(&[&flags[..], &["--model", "model", "--released", "one two"]].concat());
     assert_eq!((ran.code, ran.out.as_str()), (1, ""));

@@ -792,9 +792,9 @@ fn explain_as_a_table() {
 #[test]
 fn explain_sees_what_the_draw_saw() {
     let home = Home::new();
-    let text = "good book and slow story";
+    let text = "good book and slow story river money";
     let explain = |flags: &[&str]| {
-        let args = ["explain", "--token", "3", "--all", text];
+        let args = ["explain", "--token", "5", "--all", text];
         home.tiny_json(&[&args[..], flags].concat())
     };
     let masked = explain(&[]);
@@ -811,8 +811,8 @@ fn explain_sees_what_the_draw_saw() {
     let (cls, sep, and) = (2, 3, id("and"));
     // before any draw, the other sensitive tokens are masked; kept ones are seen
     let seen = ids(&masked["input_ids"]);
-    assert_eq!(seen, [cls, MASK, MASK, and, MASK, MASK, sep]);
-    assert_eq!(masked["position"], 4);
+    assert_eq!(seen, [cls, MASK, MASK, and, MASK, MASK, MASK, MASK, sep]);
+    assert_eq!(masked["position"], 6);
 
     let mut replaced = 0;
     for seed in ["0", "1", "2", "3", "4", "5"] {
@@ -821,7 +821,8 @@ fn explain_sees_what_the_draw_saw() {
         let words: Vec<&str> = released.split_whitespace().collect();
         replaced += usize::from(words[..2] != ["good", "book"]);
         let told = explain(&["--released", &released]);
-        let want = [cls, id(words[0]), id(words[1]), and, MASK, MASK, sep];
+        let first = [0, 1, 3, 4].map(|i| id(words[i])); // four words a turn
+        let want = [cls, first[0], first[1], and, first[2], first[3], MASK, MASK, sep];
         assert_eq!(ids(&told["input_ids"]), want, "{released}");
         // the logits follow the context, and the law over ranks does not know it
         assert_ne!(column(&told, "logit"), column(&masked, "logit"));
@@ -830,12 +831,20 @@ fn explain_sees_what_the_draw_saw() {
     }
     assert!(replaced > 3, "else the loop above saw the true words only");
 
-    // what came after the token is no part of its context
-    let told = explain(&["--released", "good book and river money"]);
-    assert_eq!(told, explain(&["--released", "good book and old paris"]));
+    // what came with the token and after it is no part of its context
+    let told = explain(&["--released", "good book and slow story river money"]);
+    assert_eq!(told, explain(&["--released", "good book and slow story old paris"]));
+    let fourth = |released| {
+        home.tiny_json(&["explain", "--token", "4", "--all", text, "--released", released])
+    };
+    assert_eq!(
+        fourth("good book and slow story old paris"),
+        fourth("old paris and fast london good book")
+    );
     // raw context: the true words
     let raw = explain(&["--context", "raw"]);
-    let want = [cls, id("good"), id("book"), and, MASK, id("story"), sep];
+    let word = ["good", "book", "slow", "story", "money"].map(id);
+    let want = [cls, word[0], word[1], and, word[2], word[3], MASK, word[4], sep];
     assert_eq!(ids(&raw["input_ids"]), want);
 }
 

@@ -114,18 +114,23 @@ impl Shape {
 }
 
 impl Encoder {
-    /// The last layer's rows: one `asked` for of each sequence, or all of them.
+    /// The last layer's rows: those `asked` for of each sequence, or all of them.
     pub(crate) fn forward(
         &self,
         words: &Embeddings,
         inputs: &[Vec<TokenId>],
-        asked: Option<&[usize]>,
+        asked: Option<&[Vec<usize>]>,
     ) -> Vec<f32> {
         let lens: Vec<usize> = inputs.iter().map(Vec::len).collect();
         let (mut x, mut places) = self.embed(words, inputs);
         let starts = lens.iter().scan(0, |at, len| Some(std::mem::replace(at, *at + len)));
-        let asked: Option<Vec<usize>> =
-            asked.map(|rows| starts.zip(rows).map(|(start, row)| start + row).collect());
+        let asked = asked.map(|rows| Asked {
+            counts: rows.iter().map(Vec::len).collect(),
+            rows: starts
+                .zip(rows)
+                .flat_map(|(start, rows)| rows.iter().map(move |row| start + row))
+                .collect(),
+        });
         let (last, before) = self.layers.split_last().expect("there is a layer at least");
         let mut room = Room::default();
         for layer in before {
@@ -133,7 +138,7 @@ impl Encoder {
             places = None;
         }
         // the last layer is needed at the rows asked for only
-        last.forward(&mut x, places.as_deref(), &lens, asked.as_deref(), self, &mut room);
+        last.forward(&mut x, places.as_deref(), &lens, asked.as_ref(), self, &mut room);
         x
     }
 
@@ -168,6 +173,12 @@ impl Head {
     }
 }
 
+/// Rows of the sequences that are wanted, and how many of each sequence.
+struct Asked {
+    rows: Vec<usize>,
+    counts: Vec<usize>,
+}
+
 /// Room for what a layer computes on the way, used by one layer after the other.
 #[derive(Default)]
 struct Room {
@@ -186,7 +197,7 @@ impl Layer {
         x: &mut Vec<f32>,
         places: Option<&[usize]>,
         lens: &[usize],
-        asked: Option<&[usize]>,
+        asked: Option<&Asked>,
         encoder: &Encoder,
         room: &mut Room,
     ) {
@@ -207,13 +218,11 @@ impl Layer {
         drop(input);
         spread(key);
         spread(value);
-        let ones;
         let queries = if let Some(asked) = asked {
             let place = |&row: &usize| places.map_or(row, |places| places[row]);
-            *x = gather(x, hidden, &asked.iter().map(place).collect::<Vec<_>>());
+            *x = gather(x, hidden, &asked.rows.iter().map(place).collect::<Vec<_>>());
             self.query.forward_into(&Input::new(x), query, |_| {});
-            ones = vec![1; lens.len()];
-            &ones
+            &asked.counts[..]
         } else {
             spread(x);
             lens

@@ -14,6 +14,9 @@ use crate::weights::Weights;
 use crate::words::Words;
 use crate::{Error, Options, Result};
 
+/// How many positions are drawn in a turn: with as many, releases were measured to be as good as with one.
+const AT_ONCE: usize = 4;
+
 /// An encoder whose vocabulary is not known yet.
 pub(crate) struct Network {
     family: Family,
@@ -109,6 +112,10 @@ impl LanguageModel for Masked {
         self.window
     }
 
+    fn at_once(&self) -> usize {
+        AT_ONCE
+    }
+
     fn input(&self, ids: &[TokenId], position: usize) -> (Vec<TokenId>, usize) {
         let mut input = Vec::with_capacity(ids.len() + 2);
         input.push(self.begin);
@@ -123,12 +130,18 @@ impl LanguageModel for Masked {
         views: &mut [View<'_>],
         candidates: Candidates,
     ) -> cape::Result<Vec<Vec<f32>>> {
-        let (mut inputs, mut rows, mut kinds) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut inputs, mut rows, mut kinds) = (Vec::new(), Vec::<Vec<usize>>::new(), Vec::new());
         for view in views {
             for &(position, piece) in view.positions {
                 let (input, row) = self.input(view.ids, position);
-                inputs.push(input);
-                rows.push(row);
+                match rows.last_mut() {
+                    // positions that are masked together are asked of one pass
+                    Some(rows) if inputs.last() == Some(&input) => rows.push(row),
+                    _ => {
+                        inputs.push(input);
+                        rows.push(vec![row]);
+                    }
+                }
                 kinds.push(piece);
             }
         }

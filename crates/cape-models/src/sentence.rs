@@ -103,7 +103,8 @@ impl SentenceEncoder {
                 inputs.iter().map(|input| mean(rows.by_ref().take(input.len()), dim)).collect()
             }
             Pool::First(pooler) => {
-                let mut x = self.encoder.forward(&self.words, inputs, Some(&vec![0; inputs.len()]));
+                let first = vec![vec![0]; inputs.len()];
+                let mut x = self.encoder.forward(&self.words, inputs, Some(&first));
                 if let Some(pooler) = pooler {
                     let tanh = |y: &mut [f32]| y.iter_mut().for_each(|y| *y = y.tanh());
                     x = pooler.forward_then(&Input::new(&x), tanh);

@@ -107,6 +107,24 @@ fn same_bits_in_every_batch(device: &Device) {
     assert!(together == alone);
 }
 
+/// Positions that are masked together need one pass, and get what each of them gets alone.
+#[test]
+fn masks_that_share_a_pass_give_the_same_bits() {
+    for arithmetic in [Arithmetic::F32, Arithmetic::Int16, Arithmetic::Int8] {
+        let device = packed(arithmetic, Kernel::best());
+        let mut ids = ids(&device, TEXTS[1]);
+        ids[1..4].fill(device.model.mask());
+        let ask = |positions: &[(usize, Piece)]| {
+            let view = View { ids: &ids, positions, memory: &mut Memory::default() };
+            device.model.logits(&mut [view], Candidates::Typed).unwrap()
+        };
+        // the last one is not masked: it has a pass of its own
+        let all = [1, 2, 3, 4].map(|at| (at, Piece::Start));
+        let alone: Vec<Vec<f32>> = all.chunks(1).flat_map(ask).collect();
+        assert!(ask(&all) == alone);
+    }
+}
+
 #[test]
 fn only_candidates_are_computed_and_in_order() {
     let device = packed(Arithmetic::Int16, Kernel::best());

@@ -8,8 +8,8 @@ use crate::text::{TokenId, Tokens};
 /// Which context the model scores a position in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Context {
-    /// What has been released so far, the kept tokens, and masks where draws are still to come:
-    /// a token enters the output through its own draw only.
+    /// What has been released in earlier turns, the kept tokens, and masks where draws are still to
+    /// come: a token enters the output through its own draw only.
     #[default]
     Released,
     /// The true prompt, as in the paper: a token influences the draw at every position.
@@ -59,9 +59,50 @@ pub(crate) fn window(n: usize, i: usize, size: usize) -> Range<usize> {
     start..(start + size).min(n)
 }
 
+/// Sensitive positions of a prompt of `n` tokens in turns, left to right: at the most `most` together,
+/// which see the same window.
+pub(crate) fn turns(
+    sensitive: &[usize],
+    n: usize,
+    size: usize,
+    most: usize,
+) -> impl Iterator<Item = &[usize]> {
+    let same = move |&a: &usize, &b: &usize| window(n, a, size) == window(n, b, size);
+    sensitive.chunk_by(same).flat_map(move |same| same.chunks(most))
+}
+
+/// What is known of the draws in the turn of position `i`: those of the turns before.
+pub(crate) fn earlier(
+    model: &dyn LanguageModel,
+    tokens: &Tokens,
+    drawn: &[Option<TokenId>],
+    i: usize,
+) -> Vec<Option<TokenId>> {
+    let sensitive: Vec<usize> = tokens.sensitive().collect();
+    let mut turns = turns(&sensitive, tokens.0.len(), model.window(), model.at_once());
+    let first = turns.find(|turn| turn.contains(&i)).map_or(i, |turn| turn[0]);
+    let mut known = drawn.to_vec();
+    known[first..].fill(None);
+    known
+}
+
 #[cfg(test)]
 mod tests {
-    use super::window;
+    use super::{turns, window};
+
+    #[test]
+    fn turns_hold_each_position_once_and_see_one_window() {
+        let sensitive: Vec<usize> = (0..40).filter(|i| i % 3 != 0).collect();
+        for (size, most) in [(40, 1), (40, 4), (12, 4), (12, 100), (1, 5)] {
+            let all: Vec<&[usize]> = turns(&sensitive, 40, size, most).collect();
+            assert_eq!(all.concat(), sensitive);
+            for turn in &all {
+                assert!((1..=most).contains(&turn.len()));
+                assert!(turn.iter().all(|&i| window(40, i, size) == window(40, turn[0], size)));
+            }
+        }
+        assert_eq!(turns(&sensitive, 40, 40, 100).count(), 1);
+    }
 
     #[test]
     fn windows_hold_their_position_and_never_shrink() {

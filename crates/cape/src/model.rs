@@ -25,13 +25,19 @@ pub trait LanguageModel: Send + Sync {
     /// How many tokens of a prompt it can see at once.
     fn window(&self) -> usize;
 
+    /// How many positions are drawn in one turn, none of which sees the draws of the others. More save
+    /// passes; a model that sees only what comes before needs the draws just made.
+    fn at_once(&self) -> usize {
+        1
+    }
+
     /// The ids the model is really given for one position: special tokens added, the position
     /// masked; and where the position is among them.
     fn input(&self, ids: &[TokenId], position: usize) -> (Vec<TokenId>, usize);
 
     /// For each view in turn and each of its positions, one logit per candidate of the position, in
-    /// order of ids. A row is a function of its own view, and does not depend on the token at its
-    /// position. A view has at most `window()` tokens.
+    /// order of ids. A row is a function of its own view and position, and does not depend on the token
+    /// at its position. A view has at most `window()` tokens.
     fn logits(&self, views: &mut [View<'_>], candidates: Candidates) -> Result<Vec<Vec<f32>>>;
 
     /// How far each candidate of a position that holds `t` is from `t`; exactly zero for `t` itself.

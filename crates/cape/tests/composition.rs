@@ -78,6 +78,9 @@ impl LanguageModel for Asked {
     fn window(&self) -> usize {
         self.inner.window()
     }
+    fn at_once(&self) -> usize {
+        self.inner.at_once()
+    }
     fn input(&self, ids: &[TokenId], position: usize) -> (Vec<TokenId>, usize) {
         self.inner.input(ids, position)
     }

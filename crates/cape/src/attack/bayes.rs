@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use super::mask::{Unit, scores};
 use crate::Result;
-use crate::context::{Context, seen};
+use crate::context::{Context, earlier, seen};
 use crate::mechanism::cape::Cape;
 use crate::model::{LanguageModel, Memory, View};
 use crate::recent::Recent;
@@ -82,10 +82,10 @@ impl Bayes {
         let (model, settings) = (cape.model(), cape.settings());
         let piece = tokens.0[i].piece;
         // what the mechanism saw, as far as it is known
-        let mut known = drawn.to_vec();
-        if settings.context == Context::Released {
-            known[i..].fill(None);
-        }
+        let known = match settings.context {
+            Context::Released => earlier(model, tokens, drawn, i),
+            Context::Raw => drawn.to_vec(),
+        };
         let (ids, position) = seen(model, Context::Released, tokens, &known, i);
         let mut memory = Memory::default();
         let view = View { ids: &ids, positions: &[(position, piece)], memory: &mut memory };

@@ -70,17 +70,13 @@ pub fn replaced(tokens: &Tokens, i: usize, id: TokenId) -> Tokens {
 }
 
 /// The distribution of the draw at every sensitive position. `drawn` says how sensitive tokens came out;
-/// each position sees the draws before it, in the released context.
+/// each position sees those of earlier turns, in the released context.
 pub fn rows<'a>(
     cape: &'a Cape,
     tokens: &Tokens,
     drawn: &[Option<TokenId>],
 ) -> Result<Vec<Row<'a>>> {
-    let row = |i: usize| {
-        let mut known = drawn.to_vec();
-        known[i..].fill(None);
-        cape.position(tokens, &known, i)?.row(tokens.0[i].id)
-    };
+    let row = |i: usize| cape.position(tokens, drawn, i)?.row(tokens.0[i].id);
     tokens.sensitive().map(row).collect()
 }
 

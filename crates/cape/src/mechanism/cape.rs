@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rand::CryptoRng;
 
 use crate::buckets::EqualWidth;
-use crate::context::{Context, seen, window};
+use crate::context::{Context, seen, turns};
 use crate::distance::{Distance, directions, lengths};
 use crate::mechanism::Mechanism;
 use crate::model::{LanguageModel, Memory, View};
@@ -264,17 +264,19 @@ impl Mechanism for Cape {
 }
 
 impl Cape {
-    /// The draws of each prompt, left to right; prompts side by side, a position of each at a time.
+    /// The draws of each prompt, left to right; prompts side by side, a turn of each at a time.
     fn released(&self, prompts: &mut [(&Tokens, &mut dyn CryptoRng)]) -> Result<Vec<Vec<Outcome>>> {
         let mut under_way: Vec<UnderWay> =
             prompts.iter().map(|(tokens, _)| UnderWay::new(tokens)).collect();
         loop {
             let mut asked = Vec::new();
             for (i, (prompt, (tokens, _))) in under_way.iter().zip(prompts.iter()).enumerate() {
-                if let Some(&at) = prompt.sensitive.get(prompt.outcomes.len()) {
-                    let (ids, position) =
-                        seen(&*self.model, Context::Released, tokens, &prompt.drawn, at);
-                    asked.push((i, at, ids, [(position, tokens.0[at].piece)]));
+                let to_come = &prompt.sensitive[prompt.outcomes.len()..];
+                let (n, window) = (tokens.0.len(), self.model.window());
+                if let Some(turn) = turns(to_come, n, window, self.model.at_once()).next() {
+                    let (ids, positions) =
+                        self.shown(Context::Released, tokens, &prompt.drawn, turn);
+                    asked.push((i, turn.to_vec(), ids, positions));
                 }
             }
             if asked.is_empty() {
@@ -290,7 +292,9 @@ impl Cape {
                 .map(|((.., ids, positions), memory)| View { ids, positions, memory })
                 .collect();
             let rows = self.model.logits(&mut views, self.settings.candidates)?;
-            for ((i, at, ..), row) in asked.into_iter().zip(rows) {
+            let places =
+                asked.iter().flat_map(|(i, turn, ..)| turn.iter().map(move |&at| (*i, at)));
+            for ((i, at), row) in places.zip(rows) {
                 let (tokens, rng) = &mut prompts[i];
                 let outcome = self.draw(&tokens.0[at], &row, *rng)?;
                 if let Outcome::Drawn { id, .. } = outcome {
@@ -301,6 +305,19 @@ impl Cape {
         }
     }
 
+    /// What the model is shown in one turn, and where it is asked.
+    fn shown(
+        &self,
+        context: Context,
+        tokens: &Tokens,
+        drawn: &[Option<TokenId>],
+        turn: &[usize],
+    ) -> (Vec<TokenId>, Vec<(usize, Piece)>) {
+        let (ids, first) = seen(&*self.model, context, tokens, drawn, turn[0]);
+        let position = |&i: &usize| (first + i - turn[0], tokens.0[i].piece);
+        (ids, turn.iter().map(position).collect())
+    }
+
     /// The draws of each prompt; positions that see the same window share a view.
     fn raw(&self, prompts: &mut [(&Tokens, &mut dyn CryptoRng)]) -> Result<Vec<Vec<Outcome>>> {
         let mut all = Vec::with_capacity(prompts.len());
@@ -309,19 +326,12 @@ impl Cape {
             let nothing_drawn = vec![None; tokens.0.len()];
             let mut memory = Memory::default();
             let mut outcomes = Vec::with_capacity(sensitive.len());
-            let window = |&i: &usize| window(tokens.0.len(), i, self.model.window());
-            for same in sensitive.chunk_by(|a, b| window(a) == window(b)) {
-                for batch in same.chunks(BATCH) {
-                    let start = window(&batch[0]).start;
-                    let position = |&i: &usize| (i - start, tokens.0[i].piece);
-                    let positions: Vec<_> = batch.iter().map(position).collect();
-                    let (ids, _) =
-                        seen(&*self.model, Context::Raw, tokens, &nothing_drawn, batch[0]);
-                    let view = View { ids: &ids, positions: &positions, memory: &mut memory };
-                    let rows = self.model.logits(&mut [view], self.settings.candidates)?;
-                    for (row, &i) in rows.iter().zip(batch) {
-                        outcomes.push(self.draw(&tokens.0[i], row, *rng)?);
-                    }
+            for turn in turns(&sensitive, tokens.0.len(), self.model.window(), BATCH) {
+                let (ids, positions) = self.shown(Context::Raw, tokens, &nothing_drawn, turn);
+                let view = View { ids: &ids, positions: &positions, memory: &mut memory };
+                let rows = self.model.logits(&mut [view], self.settings.candidates)?;
+                for (row, &i) in rows.iter().zip(turn) {
+                    outcomes.push(self.draw(&tokens.0[i], row, *rng)?);
                 }
             }
             all.push(outcomes);

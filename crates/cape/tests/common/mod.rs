@@ -55,6 +55,9 @@ impl LanguageModel for HashModel {
     fn window(&self) -> usize {
         self.window
     }
+    fn at_once(&self) -> usize {
+        1 + (self.seed % 3) as usize
+    }
     fn input(&self, ids: &[TokenId], position: usize) -> (Vec<TokenId>, usize) {
         let mut input = ids.to_vec();
         input[position] = self.mask();

@@ -57,6 +57,10 @@ impl LanguageModel for Timed {
         self.model.window()
     }
 
+    fn at_once(&self) -> usize {
+        self.model.at_once()
+    }
+
     fn input(&self, ids: &[TokenId], position: usize) -> (Vec<TokenId>, usize) {
         self.model.input(ids, position)
     }

@@ -4,7 +4,7 @@
 use super::{Cape, Selection};
 use crate::Result;
 use crate::buckets::{Bucketed, EqualWidth};
-use crate::context::seen;
+use crate::context::{earlier, seen};
 use crate::model::{Memory, View};
 use crate::rank::{RankTable, ranking};
 use crate::sample::Share;
@@ -107,8 +107,8 @@ pub struct Explanation<'a> {
 }
 
 impl Cape {
-    /// Position `i` in its context. `drawn` says how the other sensitive tokens came out; none is a
-    /// mask. It matters in the released context only.
+    /// Position `i` in its context. `drawn` says how the other sensitive tokens came out; those of
+    /// earlier turns are seen, in the released context only, and none is a mask.
     ///
     /// # Panics
     /// If `i` is no position of `tokens`, or `drawn` is not as long as they are.
@@ -123,7 +123,8 @@ impl Cape {
             Selection::Ranked(tables) => Law::Ranked(self.table(tables, piece)?),
             Selection::EqualWidth(rule) => Law::EqualWidth(*rule),
         };
-        let (ids, at) = seen(&*self.model, self.settings.context, tokens, drawn, i);
+        let drawn = earlier(&*self.model, tokens, drawn, i);
+        let (ids, at) = seen(&*self.model, self.settings.context, tokens, &drawn, i);
         let view = View { ids: &ids, positions: &[(at, piece)], memory: &mut Memory::default() };
         let logits = self.model.logits(&mut [view], self.settings.candidates)?.swap_remove(0);
         Ok(Position { cape: self, law, piece, seen: (ids, at), logits })
