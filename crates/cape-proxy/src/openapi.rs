@@ -61,7 +61,7 @@ fn schema(rule: &Rule) -> Value {
             json!({"type": "string", "description": rule.expected()})
         }
         Rule::Tool | Rule::Schema => json!({"type": "object"}),
-        Rule::List(item) => json!({"type": "array", "items": schema(item)}),
+        Rule::List(item) | Rule::Each(item) => json!({"type": "array", "items": schema(item)}),
         Rule::Object(entries) => object(entries),
         Rule::By(_, kinds) => {
             json!({"oneOf": kinds.iter().map(|(_, rule)| schema(rule)).collect::<Vec<_>>()})

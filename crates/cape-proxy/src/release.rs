@@ -39,6 +39,9 @@ async fn together(
     let mut conversation = service.ledger.conversation(who, &service.settings);
     let (mut sent, mut new, mut places) = (Vec::new(), Vec::new(), Vec::new());
     for said in said {
+        if said.begins {
+            conversation = service.ledger.conversation(who, &service.settings);
+        }
         let place = conversation.next(said.field.key(), &said.text);
         if said.passes {
             continue;
@@ -84,7 +87,11 @@ async fn one_by_one(
     let now = SystemTime::now();
     let mut conversation = service.ledger.conversation(who, &service.settings);
     let (mut sent, mut spent, mut terms) = (Vec::new(), Cost::default(), Terms::default());
-    for Said { field, text, passes } in said {
+    for Said { field, text, passes, begins } in said {
+        if *begins {
+            conversation = service.ledger.conversation(who, &service.settings);
+            terms = Terms::default();
+        }
         let place = conversation.next(field.key(), text);
         if *passes {
             continue;

@@ -123,6 +123,33 @@ async fn a_system_prompt_is_paid_for_once_wherever_it_stands() {
 }
 
 #[tokio::test]
+async fn texts_of_a_list_are_each_for_themselves() {
+    let upstream = Recorder::new(reply(&json!({})));
+    let router = router(&settings(&upstream.url)).await;
+    for (path, field) in [("/v1/embeddings", "input"), ("/v1/completions", "prompt")] {
+        let new = if field == "input" { "8" } else { "0" };
+        for (texts, cost) in [
+            (json!(["paris london", "doctor", "music"]), new),
+            // in another order, alone, and twice
+            (json!(["music", "paris london"]), "0"),
+            (json!("doctor"), "0"),
+            (json!(["doctor", "doctor"]), "0"),
+        ] {
+            let answer = send(&router, post(path, &json!({"model": "m", field: texts}))).await;
+            assert_eq!(answer.header("x-cape-epsilon"), cost, "{path} {texts}");
+        }
+    }
+    let sent = upstream.bodies();
+    assert_eq!(sent[0]["input"][0], sent[1]["input"][1]);
+    assert_eq!(sent[0]["input"], sent[4]["prompt"]);
+    // the same text twice in one request, and for the first time, is one release
+    let body = json!({"model": "m", "input": ["night river", "night river"]});
+    assert_eq!(send(&router, post("/v1/embeddings", &body)).await.header("x-cape-epsilon"), "4");
+    let sent = upstream.bodies().pop().unwrap();
+    assert_eq!(sent["input"][0], sent["input"][1]);
+}
+
+#[tokio::test]
 async fn every_route_that_releases_text_spends() {
     let upstream = Recorder::new(reply(&json!({})));
     let trial = Trial::sqlite();

@@ -22,6 +22,8 @@ pub(crate) struct Said {
     pub(crate) text: String,
     /// Whether it is sent as it is.
     pub(crate) passes: bool,
+    /// Whether it begins a conversation: it follows from nothing that was said before.
+    pub(crate) begins: bool,
 }
 
 /// A part of the body.

@@ -47,6 +47,8 @@ pub(crate) enum Rule {
     Strip,
     /// A list.
     List(&'static Rule),
+    /// A list of texts that have nothing to do with one another: none follows from the one before.
+    Each(&'static Rule),
     /// An object with these fields and no others.
     Object(&'static [Entry]),
     /// An object whose kind is told by a field.
@@ -70,7 +72,7 @@ impl Rule {
             | Self::TextOrTree(_)
             | Self::TreeInString(_)
             | Self::Stop => value.is_string(),
-            Self::List(_) => value.is_array(),
+            Self::List(_) | Self::Each(_) => value.is_array(),
             Self::Object(_) | Self::By(..) | Self::Tool | Self::Schema => value.is_object(),
             Self::Tree(_) | Self::Identity | Self::Media | Self::Strip => true,
             Self::Either(rules) => rules.iter().any(|rule| rule.takes(value)),
@@ -90,7 +92,7 @@ impl Rule {
             Self::ToolName => "the name of a tool: letters, digits, _ and -, at most 64".into(),
             Self::Text(_) | Self::TextOrTree(_) | Self::Stop => "a string".into(),
             Self::TreeInString(_) => "JSON in a string".into(),
-            Self::List(_) => "a list".into(),
+            Self::List(_) | Self::Each(_) => "a list".into(),
             Self::Object(_) | Self::Tool | Self::Schema => "an object".into(),
             Self::By(tag, entries) => {
                 let kinds: Vec<&str> = entries.iter().map(|(kind, _)| *kind).collect();

@@ -54,7 +54,9 @@ fn shapes(canary: &Value) -> Vec<Value> {
 fn values(rule: &Rule, canary: &Value) -> Vec<Value> {
     let mut all = shapes(canary);
     match rule {
-        Rule::List(item) => all.extend(values(item, canary).into_iter().map(|item| json!([item]))),
+        Rule::List(item) | Rule::Each(item) => {
+            all.extend(values(item, canary).into_iter().map(|item| json!([item])));
+        }
         Rule::Object(entries) => all.extend(objects(entries, canary)),
         Rule::Either(rules) => all.extend(rules.iter().flat_map(|rule| values(rule, canary))),
         Rule::By(tag, kinds) => {

@@ -30,6 +30,7 @@ pub(crate) fn read(body: &[u8], table: &'static [Entry], policy: &Policy) -> Rea
         declared: names,
         ids: HashMap::new(),
         said: Vec::new(),
+        begins: true,
         slots: 0,
         prompt: Vec::new(),
         path: Path(String::new()),
@@ -84,6 +85,8 @@ struct Walk<'a> {
     /// The ids met, and the number of each.
     ids: HashMap<String, usize>,
     said: Vec<Said>,
+    /// Whether the next of them follows from nothing.
+    begins: bool,
     /// How many texts of them are perturbed.
     slots: usize,
     /// What users wrote.
@@ -144,7 +147,8 @@ impl Walk<'_> {
             Rule::Identity => return self.remove(self.policy.identity, "identity"),
             Rule::Media => return self.remove(self.policy.media, "media"),
             Rule::Strip => return Ok(None),
-            Rule::List(item) => Some(self.list(value, item)?),
+            Rule::List(item) => Some(self.list(value, item, false)?),
+            Rule::Each(item) => Some(self.list(value, item, true)?),
             Rule::Object(entries) => Some(self.object(value, entries)?),
             Rule::By(tag, kinds) => {
                 let kind = value.get(tag).and_then(Value::as_str).unwrap_or_default();
@@ -188,10 +192,11 @@ impl Walk<'_> {
         Ok(Node::Object(nodes))
     }
 
-    fn list(&mut self, value: &Value, rule: &'static Rule) -> Read<Node> {
+    fn list(&mut self, value: &Value, rule: &'static Rule, apart: bool) -> Read<Node> {
         let mut nodes = Vec::new();
         for (i, item) in value.as_array().into_iter().flatten().enumerate() {
             let before = self.path.index(i);
+            self.begins |= apart;
             nodes.extend(self.value(item, rule)?);
             self.path.leave(before);
         }
@@ -251,7 +256,8 @@ impl Walk<'_> {
     }
 
     fn said(&mut self, text: &str, field: Field, passes: bool) {
-        self.said.push(Said { field, text: text.to_owned(), passes });
+        let begins = std::mem::take(&mut self.begins);
+        self.said.push(Said { field, text: text.to_owned(), passes, begins });
     }
 
     fn tree_in_string(&mut self, text: &str, field: Field, rule: &Rule) -> Read<Node> {

@@ -1,8 +1,8 @@
 //! OpenAI's chat completions, completions and embeddings.
 
 use super::super::rule::Rule::{
-    By, Either, Flag, Identity, Integer, List, Media, Model, Number, Object, Schema, Strip, Text,
-    TextOrTree, Tool, ToolName, TreeInString, Word,
+    By, Each, Either, Flag, Identity, Integer, List, Media, Model, Number, Object, Schema, Strip,
+    Text, TextOrTree, Tool, ToolName, TreeInString, Word,
 };
 use super::{CALL, EFFORT, Entry, Rule, STOP, TIER, TOKENS};
 use crate::policy::Field::{Assistant, System, ToolCalls, ToolResults, User};
@@ -155,7 +155,7 @@ pub(crate) const CHAT: &[Entry] = &[
 /// POST /v1/completions
 pub(crate) const COMPLETIONS: &[Entry] = &[
     ("model", Model),
-    ("prompt", Either(&[Text(User), List(&Text(User))])),
+    ("prompt", Either(&[Text(User), Each(&Text(User))])),
     ("suffix", Text(User)),
     ("best_of", Integer(1, 128)),
     ("echo", Flag),
@@ -180,7 +180,7 @@ pub(crate) const COMPLETIONS: &[Entry] = &[
 /// POST /v1/embeddings
 pub(crate) const EMBEDDINGS: &[Entry] = &[
     ("model", Model),
-    ("input", Either(&[Text(User), List(&Text(User))])),
+    ("input", Either(&[Text(User), Each(&Text(User))])),
     ("dimensions", Integer(1, 100_000)),
     ("encoding_format", Word(&["float", "base64"])),
     ("user", Identity),
