@@ -12,10 +12,16 @@ use crate::failure::{Done, Failure};
 mod audit;
 mod baseline;
 mod eval;
+mod ledger;
+mod serve;
 
 pub(crate) use audit::{AuditArgs, AuditCommand, ContextAuditArgs, ExactAuditArgs, SampleArgs};
 pub(crate) use baseline::{BaselineArgs, UnknownArg, WordsArg};
 pub(crate) use eval::{ChatArgs, EvalArgs, EvalCommand, EvalMechanismArg, PaperArgs};
+pub(crate) use ledger::{
+    ExportFormat, LedgerArgs, LedgerAt, LedgerCommand, LimitArgs, data, make_data_folder,
+};
+pub(crate) use serve::ServeArgs;
 
 /// Perturbs prompts under local differential privacy before they leave this machine.
 #[derive(Parser)]
@@ -42,11 +48,7 @@ pub(crate) fn parse() -> Done<Command> {
 /// A mistyped variable must not leave a default in force unnoticed.
 fn known_variables() -> Done {
     let command = Cli::command();
-    let known: Vec<&OsStr> = command
-        .get_subcommands()
-        .flat_map(clap::Command::get_arguments)
-        .filter_map(clap::Arg::get_env)
-        .collect();
+    let known = variables(&command);
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("CAPE_") && !known.contains(&name.as_os_str()) {
             return Err(Failure::usage(
@@ -56,6 +58,12 @@ fn known_variables() -> Done {
         }
     }
     Ok(())
+}
+
+/// The variables of a command and of those under it.
+fn variables(command: &clap::Command) -> Vec<&OsStr> {
+    let own = command.get_arguments().filter_map(clap::Arg::get_env);
+    own.chain(command.get_subcommands().flat_map(variables)).collect()
 }
 
 /// What clap says, less every word the user typed: it may be the prompt in the wrong place.
@@ -71,8 +79,13 @@ fn misused(error: &clap::Error) -> Failure {
     match error.kind() {
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
             let values = known(ContextKind::ValidValue).filter(|values| !values.is_empty());
+            let kind = if flag.contains("<ADDRESS>") {
+                "an address with a port, such as 127.0.0.1:8787"
+            } else {
+                "a number"
+            };
             let hint = values.map_or_else(
-                || "it takes a number; look at the flag and at the CAPE_ variable".into(),
+                || format!("it takes {kind}; look at the flag and at the CAPE_ variable"),
                 |values| format!("it takes one of: {values}"),
             );
             Failure::usage(format!("the value of {flag} is missing or was not understood"), hint)
@@ -124,8 +137,12 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Measure what a mechanism gives and what it costs: attacks, utility, and a report
     Eval(Box<EvalArgs>),
+    /// Serve as a proxy that perturbs prompts on their way to an LLM service
+    Serve(Box<ServeArgs>),
     /// List the models that are there, fetch one from the hub, or store one compactly
     Models(ModelsArgs),
+    /// Show or export what was spent: the budget ledger of a proxy
+    Ledger(LedgerArgs),
     /// Print completions for a shell
     Completions {
         /// The shell

@@ -6,5 +6,7 @@ pub(crate) mod calibrate;
 pub(crate) mod completions;
 pub(crate) mod eval;
 pub(crate) mod explain;
+pub(crate) mod ledger;
 pub(crate) mod models;
 pub(crate) mod perturb;
+pub(crate) mod serve;

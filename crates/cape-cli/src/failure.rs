@@ -160,6 +160,41 @@ impl From<cape_eval::Error> for Failure {
     }
 }
 
+impl From<cape_proxy::Error> for Failure {
+    fn from(error: cape_proxy::Error) -> Self {
+        use cape_proxy::Error as E;
+        let (hint, usage) = match error {
+            E::Address(_) => ("it is like https://api.openai.com/v1", true),
+            E::ExtractorElsewhere => ("--extractor-elsewhere allows it, if you trust it", true),
+            E::Unproven => ("take --mechanism cape, the default", true),
+            E::Pem | E::Tls(_) => ("give --tls-certificate and --tls-key, files of PEM", true),
+            E::Io { .. } => ("take another --listen; 127.0.0.1:0 finds a free port", false),
+            _ => ("`cape serve --help` explains every setting", false),
+        };
+        Self { code: if usage { 2 } else { 1 }, ..Self::of(&error, Some(hint)) }
+    }
+}
+
+impl From<cape_ledger::Error> for Failure {
+    fn from(error: cape_ledger::Error) -> Self {
+        use cape_ledger::Error as E;
+        let hint = match &error {
+            E::Scheme => {
+                let hint = "give --ledger FILE, or --ledger postgres://USER:PASSWORD@HOST/DATABASE";
+                return Self { code: 2, ..Self::of(&error, Some(hint)) };
+            }
+            E::NoFile(_) | E::NoLedger => "name it with --ledger, or with CAPE_LEDGER",
+            E::File { .. } => "check the path, the permissions and the space that is left",
+            E::Newer(_) => "use the version of cape that wrote it, or a newer one",
+            E::WrongKey => "give the key file that it was made with",
+            E::Key(_) => "a key file holds 32 bytes and is its owner's alone: chmod 600",
+            E::Damaged(_) => "restore it from a backup; until then nothing can be spent",
+            _ => "check that the database can be reached, and that it is a ledger's",
+        };
+        Self::of(&error, Some(hint))
+    }
+}
+
 impl From<HubError> for Failure {
     fn from(error: HubError) -> Self {
         use HubError as E;

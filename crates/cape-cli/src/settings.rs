@@ -54,6 +54,7 @@ struct File {
     list_size: Option<usize>,
     sensitive_share: Option<f64>,
     frequent_drawn: Option<f64>,
+    proxy: Option<cape_proxy::Settings>,
 }
 
 /// A mechanism with its tokenizer and its keep list, ready for prompts.
@@ -61,6 +62,8 @@ pub(crate) struct Ready {
     pub(crate) tokenizer: Arc<Tokenizer>,
     pub(crate) keep: KeepList,
     pub(crate) chosen: Chosen,
+    /// The user's own list of words to keep.
+    listed: Option<String>,
 }
 
 /// The mechanism that was asked for.
@@ -104,13 +107,29 @@ impl Ready {
                 (prepared.tokenizer, prepared.keep, chosen)
             }
         };
-        if let Some(list) = keep_list {
-            let list = list.strip_prefix('\u{feff}').unwrap_or(&list);
+        if let Some(list) = &keep_list {
+            let list = list.strip_prefix('\u{feff}').unwrap_or(list);
             tokenizer.keep(list, &mut keep).map_err(|error| {
                 Failure::from(error).during("the list of words to keep cannot be used")
             })?;
         }
-        Ok(Self { tokenizer, keep, chosen })
+        Ok(Self { tokenizer, keep, chosen, listed: keep_list })
+    }
+
+    /// What the proxy perturbs with.
+    pub(crate) fn into_sanitizer(self) -> cape_proxy::Sanitizer {
+        let listed = self.listed;
+        let (mechanism, settings): (Box<dyn Mechanism>, _) = match self.chosen {
+            Chosen::Cape(cape, device) => {
+                let (settings, model) = (*cape.settings(), device.checksum());
+                (cape, format!("cape {settings:?} {model:02x?} {listed:?}"))
+            }
+            Chosen::Baseline(baseline, kind, about) => {
+                let epsilon = baseline.guarantee().nominal;
+                (baseline, format!("{} {epsilon:?} {about} {listed:?}", kind.name()))
+            }
+        };
+        cape_proxy::Sanitizer { tokenizer: self.tokenizer, keep: self.keep, mechanism, settings }
     }
 
     pub(crate) fn mechanism(&self) -> &dyn Mechanism {
@@ -133,6 +152,11 @@ impl Ready {
             }
         }
     }
+}
+
+/// The section `[proxy]` of the settings file.
+pub(crate) fn proxy(config: Option<&Path>) -> Done<cape_proxy::Settings> {
+    Ok(File::read(config)?.proxy.unwrap_or_default())
 }
 
 /// What a mechanism is, for output.
@@ -387,7 +411,10 @@ impl File {
         })?;
         // its paths are relative to where it lies
         let beside = |file: PathBuf| path.parent().map(|dir| dir.join(&file)).unwrap_or(file);
-        for named in [&mut file.keep, &mut file.vectors, &mut file.corpus] {
+        let proxy = file.proxy.as_mut();
+        let tls = proxy.map(|proxy| [&mut proxy.tls_certificate, &mut proxy.tls_key]);
+        let own = [&mut file.keep, &mut file.vectors, &mut file.corpus];
+        for named in own.into_iter().chain(tls.into_iter().flatten()) {
             *named = named.take().map(beside);
         }
         Ok(file)

@@ -29,6 +29,9 @@ fn help() {
         ("help_eval_paper", &["eval", "paper", "--help"]),
         ("help_audit_exact", &["audit", "exact", "--help"]),
         ("help_audit_context", &["audit", "context", "--help"]),
+        ("help_serve", &["serve", "--help"]),
+        ("help_ledger_show", &["ledger", "show", "--help"]),
+        ("help_ledger_export", &["ledger", "export", "--help"]),
         ("help_models_pack", &["models", "pack", "--help"]),
         ("help_models_pull", &["models", "pull", "--help"]),
     ] {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::model::LanguageModel;
-use crate::text::{TokenId, Tokens};
+use crate::text::{Again, TokenId, Tokens};
 
 /// Which context the model scores a position in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -71,7 +71,8 @@ pub(crate) fn turns(
     sensitive.chunk_by(same).flat_map(move |same| same.chunks(most))
 }
 
-/// What is known of the draws in the turn of position `i`: those of the turns before.
+/// What is known of the draws in the turn of position `i`: those of the turns before, wherever their
+/// words stand.
 pub(crate) fn earlier(
     model: &dyn LanguageModel,
     tokens: &Tokens,
@@ -82,7 +83,13 @@ pub(crate) fn earlier(
     let mut turns = turns(&sensitive, tokens.0.len(), model.window(), model.at_once());
     let first = turns.find(|turn| turn.contains(&i)).map_or(i, |turn| turn[0]);
     let mut known = drawn.to_vec();
-    known[first..].fill(None);
+    for (j, known) in known.iter_mut().enumerate().skip(first) {
+        *known = match tokens.1.get(&j) {
+            Some(&Again::Drawn(id)) => Some(id),
+            Some(&Again::Position(before)) if before < first => drawn[before],
+            _ => None,
+        };
+    }
     known
 }
 

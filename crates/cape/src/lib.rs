@@ -27,6 +27,7 @@ mod recent;
 pub mod rng;
 pub mod sample;
 pub mod sanitize;
+pub mod terms;
 pub mod text;
 pub mod tokenizer;
 pub mod utility;

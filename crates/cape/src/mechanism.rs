@@ -21,7 +21,8 @@ pub trait Mechanism: Send + Sync {
     /// The privacy statement, known before any prompt is.
     fn guarantee(&self) -> Guarantee;
 
-    /// One outcome per token.
+    /// One outcome per token; for a word that came before, whatever it is: it is settled by what
+    /// became of it then.
     fn perturb(&self, tokens: &Tokens, rng: &mut dyn CryptoRng) -> Result<Vec<Outcome>>;
 
     /// The same for several prompts, each with a generator of its own: what a prompt becomes does not

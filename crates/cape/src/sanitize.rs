@@ -21,7 +21,7 @@ pub fn sanitize(
 ) -> Result<Release> {
     let tokens = tokenizer.tokenize(text, keep)?;
     let outcomes = mechanism.perturb(&tokens, rng)?;
-    Ok(release(text, &tokens, &outcomes, tokenizer.vocab(), mechanism, rng))
+    Ok(release(text, &tokens, outcomes, tokenizer.vocab(), mechanism, rng))
 }
 
 /// Perturbs several prompts side by side, each with a generator of its own, which is faster than one
@@ -43,6 +43,22 @@ pub fn sanitize_all(
         .enumerate()
         .map(|(i, text)| tokenizer.tokenize(text, keep).map_err(|error| (i, error)));
     let tokens: Vec<Tokens> = tokens.collect::<std::result::Result<_, _>>()?;
+    sanitize_tokens(texts, &tokens, tokenizer.vocab(), mechanism, rngs)
+}
+
+/// The same for texts that are cut into tokens already, and [marked](crate::terms::Terms::mark) if
+/// words that came before are to become the same again.
+///
+/// # Panics
+/// If there are not as many of each.
+pub fn sanitize_tokens(
+    texts: &[&str],
+    tokens: &[Tokens],
+    vocab: &Vocab,
+    mechanism: &dyn Mechanism,
+    rngs: &mut [Generator],
+) -> std::result::Result<Vec<Release>, (usize, Error)> {
+    assert_eq!((texts.len(), texts.len()), (tokens.len(), rngs.len()), "one for each text");
     let mut prompts: Vec<(&Tokens, &mut dyn CryptoRng)> =
         tokens.iter().zip(rngs.iter_mut()).map(|(tokens, rng)| (tokens, rng as _)).collect();
     let all = mechanism.perturb_all(&mut prompts).map_err(|error| {
@@ -52,10 +68,10 @@ pub fn sanitize_all(
         };
         (prompts.iter_mut().position(fails).unwrap_or(0), error)
     })?;
-    let releases = texts.iter().zip(&tokens).zip(&all).zip(rngs);
+    let releases = texts.iter().zip(tokens).zip(all).zip(rngs);
     Ok(releases
         .map(|(((text, tokens), outcomes), rng)| {
-            release(text, tokens, outcomes, tokenizer.vocab(), mechanism, rng)
+            release(text, tokens, outcomes, vocab, mechanism, rng)
         })
         .collect())
 }
@@ -64,15 +80,19 @@ pub fn sanitize_all(
 fn release(
     text: &str,
     tokens: &Tokens,
-    outcomes: &[Outcome],
+    mut outcomes: Vec<Outcome>,
     vocab: &Vocab,
     mechanism: &dyn Mechanism,
     rng: &Generator,
 ) -> Release {
+    tokens.settle(&mut outcomes);
+    // what came before is no draw of this release
+    let own = |(i, _): &(usize, _)| !tokens.1.contains_key(i);
     let kinds = tokens.as_slice().iter().map(|token| token.piece);
-    let outcomes_of: Vec<(Piece, Outcome)> = kinds.zip(outcomes.iter().copied()).collect();
+    let all = kinds.zip(outcomes.iter().copied()).enumerate();
+    let outcomes_of: Vec<(Piece, Outcome)> = all.filter(own).map(|(_, outcome)| outcome).collect();
     let privacy = Privacy::new(mechanism.guarantee(), &outcomes_of, rng.is_seeded());
-    let (text, tokens) = assemble(text, tokens, outcomes, vocab);
+    let (text, tokens) = assemble(text, tokens, &outcomes, vocab);
     Release { text, tokens, privacy }
 }
 

@@ -1,5 +1,6 @@
 //! Tokens of a prompt and what became of them. Nothing here prints text: ids are text too.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::privacy::Privacy;
@@ -105,7 +106,16 @@ pub struct Token {
 
 /// The tokens of one prompt, in order; between them stands white space only.
 #[derive(Clone, Default)]
-pub struct Tokens(pub(crate) Vec<Token>);
+pub struct Tokens(pub(crate) Vec<Token>, pub(crate) BTreeMap<usize, Again>);
+
+/// What becomes of a token that is neither kept nor drawn for: its word came before.
+#[derive(Clone, Copy)]
+pub(crate) enum Again {
+    /// The same as of this earlier token.
+    Position(usize),
+    /// What was drawn then, in another text.
+    Drawn(TokenId),
+}
 
 impl Tokens {
     /// All tokens.
@@ -114,15 +124,26 @@ impl Tokens {
         &self.0
     }
 
-    /// The positions of the sensitive tokens: those that are not kept.
+    /// The positions of the sensitive tokens: those that are drawn for.
     pub fn sensitive(&self) -> impl Iterator<Item = usize> + '_ {
-        self.0.iter().enumerate().filter(|(_, token)| token.kept.is_none()).map(|(i, _)| i)
+        let drawn = |(i, token): &(usize, &Token)| token.kept.is_none() && !self.1.contains_key(i);
+        self.0.iter().enumerate().filter(drawn).map(|(i, _)| i)
+    }
+
+    /// Gives the tokens of words that came before what these became.
+    pub(crate) fn settle(&self, outcomes: &mut [Outcome]) {
+        for (&i, again) in &self.1 {
+            outcomes[i] = match *again {
+                Again::Position(before) => outcomes[before],
+                Again::Drawn(id) => Outcome::Drawn { id, retention: 0.0 },
+            };
+        }
     }
 }
 
 impl From<Vec<Token>> for Tokens {
     fn from(tokens: Vec<Token>) -> Self {
-        Self(tokens)
+        Self(tokens, BTreeMap::new())
     }
 }
 
@@ -214,7 +235,7 @@ mod tests {
         let outcome = Outcome::Drawn { id: TokenId(4242), retention: 0.125 };
         let released = ReleasedToken { start: 3, end: 9, released: "canary".into(), outcome };
         let token = Token { id: TokenId(4242), start: 3, end: 9, piece: Piece::Start, kept: None };
-        let all = format!("{outcome:?} {released:?} {:?}", Tokens(vec![token]));
+        let all = format!("{outcome:?} {released:?} {:?}", Tokens::from(vec![token]));
         for secret in ["canary", "4242", "0.125"] {
             assert!(!all.contains(secret), "{all}");
         }

@@ -50,6 +50,7 @@ impl Home {
         }
         // a cache of the hub's with nothing in it
         command.env_remove("HF_HUB_CACHE").env("HF_HOME", self.path("hf"));
+        command.env("XDG_DATA_HOME", self.path("data"));
         command.current_dir(self.0.path()).env("COLUMNS", "100").args(args);
         command
     }

@@ -13,7 +13,7 @@ use crate::model::{LanguageModel, Memory, View};
 use crate::privacy::{Epsilon, Evidence, Guarantee, Notion, Reach, round_up};
 use crate::rank::{RankTable, nth_best, rank_of};
 use crate::recent::Recent;
-use crate::text::{Kinds, Outcome, Piece, Token, TokenId, Tokens};
+use crate::text::{Again, Kinds, Outcome, Piece, Token, TokenId, Tokens};
 use crate::utility::{Form, Utility};
 use crate::vocab::Candidates;
 use crate::{Error, Result};
@@ -252,8 +252,12 @@ impl Mechanism for Cape {
         };
         let all = prompts.iter().zip(drawn).map(|((tokens, _), drawn)| {
             let mut drawn = drawn.into_iter();
-            let kept = |token: &Token| token.kept.map(Outcome::Kept);
-            tokens.0.iter().filter_map(|token| kept(token).or_else(|| drawn.next())).collect()
+            let outcome = |(i, token): (usize, &Token)| match token.kept {
+                Some(why) => Some(Outcome::Kept(why)),
+                None if tokens.1.contains_key(&i) => Some(Outcome::Dropped),
+                None => drawn.next(),
+            };
+            tokens.0.iter().enumerate().filter_map(outcome).collect()
         });
         Ok(all.collect())
     }
@@ -294,7 +298,7 @@ impl Cape {
                 let (tokens, rng) = &mut prompts[i];
                 let outcome = self.draw(&tokens.0[at], &row, *rng)?;
                 if let Outcome::Drawn { id, .. } = outcome {
-                    under_way[i].drawn[at] = Some(id);
+                    under_way[i].know(tokens, at, id);
                 }
                 under_way[i].outcomes.push(outcome);
             }
@@ -346,11 +350,27 @@ struct UnderWay {
 
 impl UnderWay {
     fn new(tokens: &Tokens) -> Self {
+        let mut drawn = vec![None; tokens.0.len()];
+        for (&i, again) in &tokens.1 {
+            if let Again::Drawn(id) = *again {
+                drawn[i] = Some(id);
+            }
+        }
         Self {
             sensitive: tokens.sensitive().collect(),
-            drawn: vec![None; tokens.0.len()],
+            drawn,
             memory: Memory::default(),
             outcomes: Vec::new(),
+        }
+    }
+
+    /// What was drawn is known, there and wherever the same word follows.
+    fn know(&mut self, tokens: &Tokens, at: usize, id: TokenId) {
+        self.drawn[at] = Some(id);
+        for (&i, again) in &tokens.1 {
+            if matches!(again, Again::Position(before) if *before == at) {
+                self.drawn[i] = Some(id);
+            }
         }
     }
 }

@@ -1,0 +1,325 @@
+//! `cape serve` as a process: what it sends, logs and obeys.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// No vocabulary has it: no draw can fall on it.
+const CANARY: &str = "zq🂡canary";
+
+/// An upstream that writes down what it gets.
+fn upstream() -> (String, Arc<Mutex<String>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let seen = Arc::new(Mutex::new(String::new()));
+    let written = Arc::clone(&seen);
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let (head, body) = read(&stream);
+            written.lock().unwrap().push_str(&(head + &body));
+            let answer = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}";
+            stream.write_all(answer.as_bytes()).unwrap();
+        }
+    });
+    (url, seen)
+}
+
+/// Head and body of an HTTP message.
+fn read(stream: &TcpStream) -> (String, String) {
+    let mut reader = BufReader::new(stream);
+    let (mut head, mut length) = (String::new(), 0);
+    while !head.ends_with("\r\n\r\n") {
+        let from = head.len();
+        assert_ne!(reader.read_line(&mut head).unwrap(), 0, "{head}");
+        if let Some(value) = head[from..].to_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    (head, String::from_utf8(body).unwrap())
+}
+
+struct Proxy {
+    child: Child,
+    address: String,
+    log: BufReader<ChildStderr>,
+    dir: Arc<TempDir>,
+}
+
+impl Proxy {
+    fn start(upstream: &str, policy: &str) -> Self {
+        let dir = Arc::new(tempfile::tempdir().unwrap());
+        std::fs::write(dir.path().join("cape.toml"), policy).unwrap();
+        Self::start_in(dir, upstream)
+    }
+
+    /// With the settings and the ledger of this folder.
+    fn start_in(dir: Arc<TempDir>, upstream: &str) -> Self {
+        let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/bert-tiny");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cape"));
+        command.args(["serve", "--listen", "127.0.0.1:0", "--upstream", upstream, "--model"]);
+        command.arg(model).current_dir(dir.path()).env("XDG_DATA_HOME", dir.path());
+        command.env("RUST_LOG", "trace").stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let log = BufReader::new(child.stderr.take().unwrap());
+        let mut proxy = Self { child, address: String::new(), log, dir };
+        let listening = proxy.event("listening");
+        listening["address"].as_str().unwrap().clone_into(&mut proxy.address);
+        proxy
+    }
+
+    /// The next event of this name in the log.
+    fn event(&mut self, name: &str) -> Value {
+        loop {
+            let mut line = String::new();
+            assert_ne!(self.log.read_line(&mut line).unwrap(), 0, "no {name}");
+            assert!(!line.contains("canary") && !line.contains("secret-key"), "{line}");
+            let Ok(event) = serde_json::from_str::<Value>(&line) else { continue };
+            if event["message"] == name {
+                return event;
+            }
+        }
+    }
+
+    fn post(&self, path: &str, body: &Value) -> (String, String) {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let body = body.to_string();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer secret-key\r\n\
+             user-agent: zqcanary\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        stream.write_all((head + &body).as_bytes()).unwrap();
+        read(&stream)
+    }
+
+    fn signal(&self, signal: &str) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+    }
+}
+
+/// How much ε the ledger of a folder holds.
+fn booked(dir: &Path) -> f64 {
+    let ledger = dir.join("cape/ledger.db");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let book = cape_ledger::Book::open(ledger.to_str().unwrap()).await.unwrap();
+        let accounts = book.accounts().await.unwrap();
+        accounts.iter().map(|account| account.epsilon.epsilon()).sum()
+    })
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn chat(role: &str) -> Value {
+    json!({"model": "m", "messages": [{"role": role, "content": CANARY}]})
+}
+
+#[test]
+fn it_serves_logs_numbers_and_ends_when_told() {
+    let (url, seen) = upstream();
+    let mut proxy = Proxy::start(&url, "");
+    let (head, _) = proxy.post("/v1/chat/completions", &chat("user"));
+    assert!(head.starts_with("HTTP/1.1 200") && head.contains("x-cape-epsilon: 12"), "{head}");
+    let event = proxy.event("request");
+    assert_eq!((&event["route"], &event["tokens"]), (&json!("chat/completions"), &json!(1)));
+    let (head, _) = proxy.post("/v1/zqcanary", &chat("user"));
+    assert!(head.starts_with("HTTP/1.1 404"));
+    assert_eq!(proxy.event("request")["route"], "other");
+    let (_, body) = proxy.post("/perturb", &json!({ "text": CANARY }));
+    let release: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(release["privacy"]["epsilon_per_token"], 12.0);
+    assert!(!release["text"].as_str().unwrap().contains("canary"));
+    let seen = seen.lock().unwrap().clone();
+    assert!(
+        seen.contains("authorization: Bearer secret-key") && !seen.contains("canary"),
+        "{seen}"
+    );
+    proxy.signal("-TERM");
+    proxy.event("ending");
+    assert!(proxy.child.wait().unwrap().success());
+}
+
+#[test]
+fn the_policy_is_read_again_on_sighup() {
+    let (url, seen) = upstream();
+    let mut proxy = Proxy::start(&url, "");
+    let config = proxy.dir.path().join("cape.toml");
+    let (head, body) = proxy.post("/v1/chat/completions", &chat("system"));
+    assert!(head.starts_with("HTTP/1.1 400") && body.contains("cape_blocked"), "{body}");
+    // a file that is wrong changes nothing
+    std::fs::write(&config, "[proxy.policy]\nsytem = \"pass\"\n").unwrap();
+    proxy.signal("-HUP");
+    assert_eq!(proxy.event("policy read again")["changed"], false);
+    assert!(proxy.post("/v1/chat/completions", &chat("system")).0.starts_with("HTTP/1.1 400"));
+    assert_eq!(*seen.lock().unwrap(), "");
+    std::fs::write(&config, "[proxy.policy]\nsystem = \"pass\"\n").unwrap();
+    proxy.signal("-HUP");
+    assert_eq!(proxy.event("policy read again")["changed"], true);
+    assert!(proxy.post("/v1/chat/completions", &chat("system")).0.starts_with("HTTP/1.1 200"));
+}
+
+#[test]
+fn what_it_cannot_serve_with_it_refuses() {
+    let run = |args: &[&str]| {
+        let dir = tempfile::tempdir().unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_cape"))
+            .arg("serve")
+            .args(args)
+            .current_dir(dir.path())
+            .env("XDG_DATA_HOME", dir.path())
+            .output()
+            .unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let url = "http://127.0.0.1:9/v1";
+    let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/bert-tiny");
+    let model = model.to_str().unwrap();
+    for (args, want) in [
+        (&["--upstream", url, "--seed", "1"][..], "an argument was not understood"),
+        (&["--upstream", url, "--listen", "8787"], "hint: it takes an address with a port"),
+        (&[], "there is no upstream"),
+        (&["--upstream", "ftp://x", "--model", model], "must be an http or https address"),
+        (
+            &["--upstream", url, "--model", model, "--mechanism", "inferdpt"],
+            "a proven privacy loss",
+        ),
+        (&["--upstream", url, "--model", model, "--tls-key", "k"], "a certificate and its key"),
+    ] {
+        let (code, error) = run(args);
+        assert!(code == Some(2) && error.contains(want), "{args:?}: {error}");
+    }
+}
+
+#[test]
+fn what_was_booked_before_a_kill_is_sent_for_nothing_afterwards() {
+    // it takes connections and never shakes hands: the proxy has paid, and cannot send
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let proxy = Proxy::start(&format!("https://{}/v1", silent.local_addr().unwrap()), "");
+    let dir = Arc::clone(&proxy.dir);
+    let address = proxy.address.clone();
+    let asking = std::thread::spawn(move || {
+        let body = chat("user").to_string();
+        let mut stream = TcpStream::connect(address).unwrap();
+        let head =
+            "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer secret-key";
+        write!(stream, "{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).unwrap();
+        let mut answer = String::new();
+        let _ = stream.read_to_string(&mut answer);
+        answer
+    });
+    let (mut wire, _) = silent.accept().unwrap();
+    let mut hello = [0; 3];
+    wire.read_exact(&mut hello).unwrap();
+    // a handshake begins, in whatever version: no word of HTTP
+    assert_eq!(hello[..2], [22, 3]);
+    assert_eq!(booked(dir.path()), 12.0, "paid before anything is sent");
+    proxy.signal("-KILL");
+    assert_eq!(asking.join().unwrap(), "");
+    drop(proxy);
+    assert_eq!(booked(dir.path()), 12.0);
+    // the next one sends what was drawn then
+    let (url, seen) = upstream();
+    let proxy = Proxy::start_in(Arc::clone(&dir), &url);
+    let (head, _) = proxy.post("/v1/chat/completions", &chat("user"));
+    assert!(head.starts_with("HTTP/1.1 200") && head.contains("x-cape-epsilon: 0\r\n"), "{head}");
+    assert!(seen.lock().unwrap().contains("messages"));
+    assert_eq!(booked(dir.path()), 12.0);
+}
+
+/// An upstream that counts the requests of which anything came after the head.
+fn counting() -> (String, Arc<AtomicU32>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let count = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&count);
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let counted = Arc::clone(&counted);
+            std::thread::spawn(move || {
+                let mut reader = BufReader::new(stream.try_clone().unwrap());
+                let mut line = String::new();
+                while line != "\r\n" {
+                    line.clear();
+                    if reader.read_line(&mut line).is_ok_and(|n| n == 0) {
+                        return;
+                    }
+                }
+                if reader.read(&mut [0; 1]).is_ok_and(|n| n == 1) {
+                    counted.fetch_add(1, Ordering::SeqCst);
+                }
+                let answer = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}";
+                let _ = stream.write_all(answer.as_bytes());
+            });
+        }
+    });
+    (url, count)
+}
+
+#[test]
+fn a_killed_proxy_never_sent_more_than_was_booked() {
+    let (url, count) = counting();
+    let dir = Arc::new(tempfile::tempdir().unwrap());
+    let mut last = 0;
+    for round in 0..6_u64 {
+        let proxy = Proxy::start_in(Arc::clone(&dir), &url);
+        let clients: Vec<_> = (0..4)
+            .map(|client| {
+                let address = proxy.address.clone();
+                std::thread::spawn(move || {
+                    for n in 0.. {
+                        // one token each, at ε = 12, and never the same
+                        let text = format!("{}", 1_000_000 * round + 10_000 * client + n);
+                        let body =
+                            json!({"model": "m", "messages": [{"role": "user", "content": text}]})
+                                .to_string();
+                        let Ok(mut stream) = TcpStream::connect(&address) else { return };
+                        let head =
+                            "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nconnection: close";
+                        let length = body.len();
+                        let asked =
+                            write!(stream, "{head}\r\ncontent-length: {length}\r\n\r\n{body}");
+                        let mut answer = String::new();
+                        if asked.is_err()
+                            || !stream.read_to_string(&mut answer).is_ok_and(|n| n > 0)
+                        {
+                            return;
+                        }
+                    }
+                })
+            })
+            .collect();
+        while count.load(Ordering::SeqCst) < last + 5 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        // another moment each time
+        std::thread::sleep(Duration::from_micros(round * 7919 % 13 * 1000));
+        proxy.signal("-KILL");
+        for client in clients {
+            client.join().unwrap();
+        }
+        drop(proxy);
+        // what the dead one wrote to the wire may still be on its way
+        std::thread::sleep(Duration::from_millis(100));
+        last = count.load(Ordering::SeqCst);
+        let booked = booked(dir.path());
+        assert!(f64::from(last) * 12.0 <= booked, "{last} sent, ε = {booked} booked");
+    }
+}

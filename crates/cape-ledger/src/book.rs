@@ -1,0 +1,73 @@
+//! The ledger as its keeper reads it: no key is needed, and no text can be seen.
+
+use std::fmt;
+
+use sqlx::Row;
+
+use crate::day::Day;
+use crate::error::{Error, Result};
+use crate::micros::Micros;
+use crate::store::{Missing, Store, within};
+
+/// What one key spent on one day.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// The keyed hash of the API key.
+    pub spender: String,
+    /// The day.
+    pub day: Day,
+    /// How many requests were released with at least one new message.
+    pub releases: u64,
+    /// How many tokens were drawn.
+    pub tokens: u64,
+    /// What they cost.
+    pub epsilon: Micros,
+}
+
+/// A ledger opened for reading.
+pub struct Book {
+    store: Store,
+}
+
+impl Book {
+    /// Opens a ledger that is there.
+    pub async fn open(url: &str) -> Result<Self> {
+        let store = Store::connect(url, Missing::Refuse).await?;
+        within(store.key_check()).await?;
+        Ok(Self { store })
+    }
+
+    /// Who spent what, by day and spender.
+    pub async fn accounts(&self) -> Result<Vec<Account>> {
+        let query = sqlx::query(
+            "SELECT spender, day, releases, tokens, micros FROM cape_account
+             WHERE spender <> '' AND day <> -1 ORDER BY day, spender",
+        );
+        let rows = within(query.fetch_all(self.store.pool())).await?;
+        let count = |n: i64| u64::try_from(n).ok();
+        let accounts = rows.iter().map(|row| {
+            let impossible = || Error::Damaged("an account holds an impossible number");
+            Ok(Account {
+                spender: row.try_get(0)?,
+                day: Day::from_stored(row.try_get(1)?),
+                releases: count(row.try_get(2)?).ok_or_else(impossible)?,
+                tokens: count(row.try_get(3)?).ok_or_else(impossible)?,
+                epsilon: Micros::from_stored(row.try_get(4)?).ok_or_else(impossible)?,
+            })
+        });
+        accounts.collect()
+    }
+
+    /// How many messages are remembered.
+    pub async fn remembered(&self) -> Result<u64> {
+        let query = sqlx::query_scalar::<_, i64>("SELECT count(*) FROM cape_memory");
+        let count = within(query.fetch_one(self.store.pool())).await?;
+        u64::try_from(count).map_err(|_| Error::Damaged("a count is below zero"))
+    }
+}
+
+impl fmt::Debug for Book {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Book")
+    }
+}

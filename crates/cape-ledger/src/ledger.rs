@@ -1,0 +1,281 @@
+//! Spending and remembering, in one transaction.
+
+use std::fmt;
+use std::time::SystemTime;
+
+use sqlx::{AnyConnection, Row};
+
+use crate::day::Day;
+use crate::error::{Error, Result};
+use crate::key::{Key, Spender};
+use crate::limits::{Each, Left, Limits};
+use crate::micros::Micros;
+use crate::place::{Conversation, Place};
+use crate::store::{Missing, Store, within};
+
+/// What a release costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// How many tokens were drawn.
+    pub tokens: u64,
+    /// What they cost together.
+    pub epsilon: Micros,
+}
+
+impl Cost {
+    /// So many tokens at so much each: what holds for a draw, not what was asked for.
+    #[must_use]
+    pub fn new(tokens: u64, per_token: f64) -> Self {
+        Self { tokens, epsilon: Micros::at_least(per_token).times(tokens) }
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            tokens: self.tokens.saturating_add(other.tokens),
+            epsilon: self.epsilon.plus(other.epsilon),
+        }
+    }
+}
+
+/// A message that was drawn for just now.
+pub struct Fresh {
+    /// Where it stands.
+    pub place: Place,
+    /// The released text.
+    pub text: String,
+    /// What it costs.
+    pub cost: Cost,
+}
+
+impl fmt::Debug for Fresh {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fresh").field("cost", &self.cost).finish_non_exhaustive()
+    }
+}
+
+/// A release that is written down: it may be sent.
+pub struct Receipt {
+    /// What to send for each message, in their order. It is not what was drawn where another proxy
+    /// has released the same message first.
+    pub texts: Vec<String>,
+    /// What was spent.
+    pub spent: Cost,
+    /// What is left.
+    pub left: Left,
+}
+
+impl fmt::Debug for Receipt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Receipt");
+        shown.field("spent", &self.spent).field("left", &self.left).finish_non_exhaustive()
+    }
+}
+
+/// The ledger and the memory of one or more proxies.
+pub struct Ledger {
+    store: Store,
+    key: Key,
+}
+
+impl Ledger {
+    /// Opens the ledger in a SQLite file (a path) or a PostgreSQL database (`postgres://…`), and
+    /// makes one where there is none.
+    pub async fn open(url: &str, key: Key) -> Result<Self> {
+        let store = Store::connect(url, Missing::Make).await?;
+        within(store.make(key.check())).await?;
+        // proxies with different keys would not see what the others spent
+        if within(store.key_check()).await? != key.check() {
+            return Err(Error::WrongKey);
+        }
+        Ok(Self { store, key })
+    }
+
+    /// Who has this API key.
+    #[must_use]
+    pub fn spender(&self, api_key: &[u8]) -> Spender {
+        self.key.spender(api_key)
+    }
+
+    /// The beginning of a conversation: see [`Conversation::begin`].
+    #[must_use]
+    pub fn conversation(&self, who: &Spender, settings: &str) -> Conversation {
+        Conversation::begin(&self.key, who, settings)
+    }
+
+    /// How this message was released before. It costs nothing to send it so again.
+    pub async fn recall(&self, place: &Place, now: SystemTime) -> Result<Option<String>> {
+        within(async {
+            let mut connection = self.store.pool().acquire().await?;
+            let Some(text) = self.remembered(&mut connection, place).await? else {
+                return Ok(None);
+            };
+            // what is in use is not forgotten; once a day is enough to know
+            sqlx::query("UPDATE cape_memory SET used = $2 WHERE place = $1 AND used < $2")
+                .bind(place.bytes())
+                .bind(Day::of(now).stored())
+                .execute(&mut *connection)
+                .await?;
+            Ok::<_, Error>(Some(text))
+        })
+        .await
+    }
+
+    /// Spends what these messages cost and remembers them, all or none of it. Only what comes back
+    /// may be sent, and only if it does.
+    pub async fn release(
+        &self,
+        who: &Spender,
+        messages: Vec<Fresh>,
+        limits: &Limits,
+        now: SystemTime,
+    ) -> Result<Receipt> {
+        within(self.transact(who, Cost::default(), messages, limits, now)).await
+    }
+
+    /// Spends without remembering: to send the same again costs the same again.
+    pub async fn spend(
+        &self,
+        who: &Spender,
+        cost: Cost,
+        limits: &Limits,
+        now: SystemTime,
+    ) -> Result<Receipt> {
+        within(self.transact(who, cost, Vec::new(), limits, now)).await
+    }
+
+    /// What is left to this spender.
+    pub async fn left(&self, who: &Spender, limits: &Limits, now: SystemTime) -> Result<Left> {
+        within(async {
+            let mut connection = self.store.pool().acquire().await?;
+            Ok::<_, Error>(limits.left(&spent(&mut connection, who, Day::of(now)).await?))
+        })
+        .await
+    }
+
+    /// Forgets what was not sent since that day, and says how many messages that were. To send one
+    /// of them again is a new release.
+    pub async fn forget(&self, before: Day) -> Result<u64> {
+        let query = sqlx::query("DELETE FROM cape_memory WHERE used < $1").bind(before.stored());
+        Ok(within(query.execute(self.store.pool())).await?.rows_affected())
+    }
+
+    /// Ends in order: a SQLite ledger is then one file again, which may be copied or moved.
+    pub async fn close(&self) {
+        self.store.pool().close().await;
+    }
+
+    async fn transact(
+        &self,
+        who: &Spender,
+        mut cost: Cost,
+        messages: Vec<Fresh>,
+        limits: &Limits,
+        now: SystemTime,
+    ) -> Result<Receipt> {
+        let day = Day::of(now);
+        let mut transaction = self.store.begin().await?;
+        // whoever spends waits here: what is read below cannot change before the end
+        let lock = "UPDATE cape_account SET micros = micros WHERE spender = '' AND day = -1";
+        if sqlx::query(lock).execute(&mut *transaction).await?.rows_affected() != 1 {
+            return Err(Error::Damaged("the account of all keys is gone"));
+        }
+        let mut texts = Vec::with_capacity(messages.len());
+        for message in messages {
+            let new = sqlx::query(
+                "INSERT INTO cape_memory (place, sealed, used) VALUES ($1, $2, $3)
+                 ON CONFLICT (place) DO NOTHING",
+            )
+            .bind(message.place.bytes())
+            .bind(self.key.seal(&message.place, &message.text)?)
+            .bind(day.stored())
+            .execute(&mut *transaction)
+            .await?;
+            if new.rows_affected() == 1 {
+                cost = cost.plus(message.cost);
+                texts.push(message.text);
+            } else {
+                // another proxy was first: two draws for one message would be two releases
+                let text = self.remembered(&mut transaction, &message.place).await?;
+                texts.push(text.ok_or(Error::Damaged("a message is there and not there"))?);
+            }
+        }
+        let spent = spent(&mut transaction, who, day).await?;
+        // a transaction that ends without its commit never was
+        let left = limits.admit(&spent, cost.epsilon, now)?;
+        if cost != Cost::default() {
+            write_down(&mut transaction, who, day, cost).await?;
+        }
+        transaction.commit().await?;
+        Ok(Receipt { texts, spent: cost, left })
+    }
+
+    async fn remembered(
+        &self,
+        connection: &mut AnyConnection,
+        place: &Place,
+    ) -> Result<Option<String>> {
+        let row = sqlx::query("SELECT sealed FROM cape_memory WHERE place = $1")
+            .bind(place.bytes())
+            .fetch_optional(connection)
+            .await?;
+        let sealed = row.map(|row| row.try_get::<Vec<u8>, _>(0)).transpose()?;
+        sealed.map(|sealed| self.key.unseal(place, &sealed)).transpose()
+    }
+}
+
+impl fmt::Debug for Ledger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Ledger")
+    }
+}
+
+async fn spent(connection: &mut AnyConnection, who: &Spender, day: Day) -> Result<Each<Micros>> {
+    let rows = sqlx::query(
+        "SELECT spender, day, micros FROM cape_account
+         WHERE spender IN ($1, '') AND day IN ($2, -1)",
+    )
+    .bind(who.as_str())
+    .bind(day.stored())
+    .fetch_all(connection)
+    .await?;
+    let mut spent = Each::default();
+    for row in rows {
+        let (all_keys, all_days) =
+            (row.try_get::<String, _>(0)?.is_empty(), row.try_get::<i64, _>(1)? == -1);
+        let account = match (all_keys, all_days) {
+            (false, false) => &mut spent.key_day,
+            (false, true) => &mut spent.key,
+            (true, false) => &mut spent.day,
+            (true, true) => &mut spent.total,
+        };
+        *account = Micros::from_stored(row.try_get(2)?)
+            .ok_or(Error::Damaged("an account holds an impossible sum"))?;
+    }
+    Ok(spent)
+}
+
+async fn write_down(
+    connection: &mut AnyConnection,
+    who: &Spender,
+    day: Day,
+    cost: Cost,
+) -> Result<()> {
+    let tokens = i64::try_from(cost.tokens).unwrap_or(i64::MAX);
+    sqlx::query(
+        "INSERT INTO cape_account (spender, day, releases, tokens, micros)
+         VALUES ($1, $2, 1, $3, $4), ($1, -1, 1, $3, $4), ('', $2, 1, $3, $4), ('', -1, 1, $3, $4)
+         ON CONFLICT (spender, day) DO UPDATE SET
+             releases = cape_account.releases + excluded.releases,
+             tokens = cape_account.tokens + excluded.tokens,
+             micros = cape_account.micros + excluded.micros",
+    )
+    .bind(who.as_str())
+    .bind(day.stored())
+    .bind(tokens)
+    .bind(cost.epsilon.stored())
+    .execute(connection)
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,189 @@
+//! The database: SQLite in a file, or PostgreSQL by URL, spoken to in the same words.
+
+use std::path::Path;
+use std::str::FromStr;
+use std::time::Duration;
+
+use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
+use sqlx::{Any, AnyConnection, AnyPool, ConnectOptions, Connection, Executor, Row, Transaction};
+
+use crate::error::{Error, Result};
+
+/// The version of the tables below.
+const VERSION: i64 = 1;
+
+/// How long anything may take that is asked of the database.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Both databases understand it: SQLite stores bytes as bytes whatever the column's type is called.
+///
+/// An account belongs to a spender, or to all of them (''), and to a day, or to all (-1). The account
+/// of all and all is there from the beginning: whoever spends locks it first.
+const SCHEMA: [&str; 4] = [
+    "CREATE TABLE cape_ledger (version BIGINT NOT NULL, key_check BYTEA NOT NULL)",
+    "CREATE TABLE cape_account (spender TEXT NOT NULL, day BIGINT NOT NULL,
+        releases BIGINT NOT NULL, tokens BIGINT NOT NULL,
+        micros BIGINT NOT NULL CHECK (micros >= 0), PRIMARY KEY (spender, day))",
+    "CREATE TABLE cape_memory (place BYTEA PRIMARY KEY, sealed BYTEA NOT NULL, used BIGINT NOT NULL)",
+    "CREATE INDEX cape_memory_used ON cape_memory (used)",
+];
+
+/// What is committed must be there after a crash, of the machine as well.
+const DURABLE_SQLITE: [&str; 3] =
+    ["PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA secure_delete = ON"];
+const DURABLE_POSTGRES: &str = "SELECT set_config('synchronous_commit', 'on', false)
+    WHERE current_setting('synchronous_commit') IN ('off', 'local')";
+
+#[derive(Clone, Copy, PartialEq)]
+enum Dialect {
+    Sqlite,
+    Postgres,
+}
+
+/// A database that may hold a ledger.
+pub(crate) struct Store {
+    pool: AnyPool,
+    dialect: Dialect,
+}
+
+/// Whether a ledger is made where there is none.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Missing {
+    Make,
+    Refuse,
+}
+
+impl Store {
+    /// Connects to `postgres://…`, or to the SQLite file of this path.
+    pub(crate) async fn connect(url: &str, missing: Missing) -> Result<Self> {
+        sqlx::any::install_default_drivers();
+        let file = url.strip_prefix("sqlite://").or(url.strip_prefix("sqlite:"));
+        let (dialect, connections, url) = match (url.split_once("://"), file) {
+            (Some(("postgres" | "postgresql", _)), _) => (Dialect::Postgres, 8, url.to_owned()),
+            // it may hold a password, which would be shown as the name of a file
+            (Some(_), None) => return Err(Error::Scheme),
+            // writers wait for one another in any case, and in line they wait fairly
+            (_, file) => (Dialect::Sqlite, 1, sqlite(Path::new(file.unwrap_or(url)), missing)?),
+        };
+        let options = AnyConnectOptions::from_str(&url)?.disable_statement_logging();
+        // a pool keeps to itself why it has no connection
+        let mut first = within(options.connect()).await?;
+        let prepared: &'static [&str] = match (missing, dialect) {
+            // whoever only reads leaves a database as it is: it may be somebody else's
+            (Missing::Refuse, _) => &[],
+            (Missing::Make, Dialect::Sqlite) => &DURABLE_SQLITE,
+            (Missing::Make, Dialect::Postgres) => &[DURABLE_POSTGRES],
+        };
+        within(prepare(&mut first, prepared)).await?;
+        within(first.close()).await?;
+        let pool = AnyPoolOptions::new()
+            .max_connections(connections)
+            .acquire_timeout(PATIENCE)
+            .after_connect(move |connection, _| Box::pin(prepare(connection, prepared)))
+            .connect_lazy_with(options);
+        Ok(Self { pool, dialect })
+    }
+
+    /// Begins what happens as a whole or not at all. SQLite lets one writer in at a time from here
+    /// on; PostgreSQL does once a row is locked, and shows each statement what was committed by then.
+    pub(crate) async fn begin(&self) -> Result<Transaction<'static, Any>> {
+        Ok(self
+            .pool
+            .begin_with(match self.dialect {
+                Dialect::Sqlite => "BEGIN IMMEDIATE",
+                Dialect::Postgres => "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
+            })
+            .await?)
+    }
+
+    pub(crate) fn pool(&self) -> &AnyPool {
+        &self.pool
+    }
+
+    /// Makes the tables where there are none.
+    pub(crate) async fn make(&self, key_check: Vec<u8>) -> Result<()> {
+        let mut transaction = self.begin().await?;
+        if self.dialect == Dialect::Postgres {
+            // two proxies that start together would both find nothing; the number is any
+            transaction.execute("SELECT pg_advisory_xact_lock(1667331173)").await?;
+        }
+        if self.version(&mut transaction).await?.is_none() {
+            for statement in SCHEMA {
+                transaction.execute(statement).await?;
+            }
+            sqlx::query("INSERT INTO cape_ledger (version, key_check) VALUES ($1, $2)")
+                .bind(VERSION)
+                .bind(key_check)
+                .execute(&mut *transaction)
+                .await?;
+            transaction.execute("INSERT INTO cape_account VALUES ('', -1, 0, 0, 0)").await?;
+        }
+        Ok(transaction.commit().await?)
+    }
+
+    /// What shows whose ledger this is.
+    pub(crate) async fn key_check(&self) -> Result<Vec<u8>> {
+        let mut connection = self.pool.acquire().await?;
+        match self.version(&mut connection).await? {
+            None => Err(Error::NoLedger),
+            Some(VERSION) => {
+                let row = connection.fetch_one("SELECT key_check FROM cape_ledger").await?;
+                Ok(row.try_get(0)?)
+            }
+            Some(newer) => Err(Error::Newer(newer)),
+        }
+    }
+
+    /// The version of the ledger that is there.
+    async fn version(&self, connection: &mut AnyConnection) -> Result<Option<i64>> {
+        let tables = match self.dialect {
+            Dialect::Sqlite => "SELECT name FROM sqlite_schema WHERE name = 'cape_ledger'",
+            Dialect::Postgres => "SELECT CAST(to_regclass('cape_ledger') AS TEXT)",
+        };
+        let table = sqlx::query_scalar::<_, Option<String>>(tables);
+        if table.fetch_optional(&mut *connection).await?.flatten().is_none() {
+            return Ok(None);
+        }
+        let row = connection.fetch_one("SELECT version FROM cape_ledger").await?;
+        Ok(Some(row.try_get(0)?))
+    }
+}
+
+/// Gives up on a database that keeps silent.
+pub(crate) async fn within<T, E>(work: impl Future<Output = Result<T, E>>) -> Result<T>
+where
+    Error: From<E>,
+{
+    match tokio::time::timeout(PATIENCE, work).await {
+        Ok(done) => Ok(done?),
+        Err(_) => Err(Error::TimedOut),
+    }
+}
+
+async fn prepare(connection: &mut AnyConnection, statements: &'static [&str]) -> sqlx::Result<()> {
+    for statement in statements {
+        connection.execute(*statement).await?;
+    }
+    Ok(())
+}
+
+/// The file as SQLx wants it, made for its owner alone if need be.
+fn sqlite(path: &Path, missing: Missing) -> Result<String> {
+    let failed = |source| Error::File { path: path.to_owned(), source };
+    if missing == Missing::Make {
+        let mut options = std::fs::OpenOptions::new();
+        options.append(true).create(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.open(path).map_err(failed)?;
+    } else if !path.is_file() {
+        return Err(Error::NoFile(path.to_owned()));
+    }
+    let full = path.canonicalize().map_err(failed)?;
+    let escaped = full.to_string_lossy().bytes().fold(String::new(), |url, byte| match byte {
+        b'/' | b'.' | b'-' | b'_' => url + std::str::from_utf8(&[byte]).unwrap_or_default(),
+        byte if byte.is_ascii_alphanumeric() => url + &char::from(byte).to_string(),
+        byte => url + &format!("%{byte:02X}"),
+    });
+    Ok(format!("sqlite:{escaped}?mode=rw"))
+}

@@ -1,0 +1,79 @@
+//! A proxy that is killed, at any moment, has sent no more than is written down.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use cape_ledger::{Key, Ledger};
+use common::{day, fresh, in_total, trials};
+
+const CHILD: &str = "the_child_releases_until_it_is_killed";
+const EACH: i64 = 3_000_000;
+const LIMIT: f64 = 1e6;
+
+/// Not a test of its own: it is started, and killed, by the one below.
+#[tokio::test]
+#[ignore = "the other half of a test"]
+async fn the_child_releases_until_it_is_killed() {
+    let (url, key) = (std::env::var("LEDGER").unwrap(), std::env::var("KEY").unwrap());
+    let ledger = Ledger::open(&url, Key::open(Path::new(&key)).unwrap()).await.unwrap();
+    let who = ledger.spender(b"alice");
+    let mut conversation = ledger.conversation(&who, &std::env::var("ROUND").unwrap());
+    loop {
+        let message = fresh(conversation.next("user", "hello"), "bonjour", 2);
+        ledger.release(&who, vec![message], &in_total(LIMIT), day(1)).await.unwrap();
+        // it is out
+        println!("sent");
+    }
+}
+
+/// Lets a child release for a while, kills it, and says how much it sent.
+fn kill_one(url: &str, key: &Path, round: u32) -> i64 {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", CHILD, "--nocapture"])
+        .env("LEDGER", url)
+        .env("KEY", key)
+        .env("ROUND", round.to_string())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    // from the first that it sent on, at another moment each time
+    lines.find(|line| line.ends_with("sent")).expect("the child lives");
+    std::thread::sleep(Duration::from_micros(u64::from(round * 7919 % 40) * 977));
+    child.kill().unwrap();
+    assert_eq!(child.wait().unwrap().signal(), Some(9));
+    lines.filter(|line| line.ends_with("sent")).fold(1, |sent, _| sent + 1)
+}
+
+#[tokio::test]
+async fn what_was_sent_before_a_kill_is_written_down() {
+    for trial in trials().await {
+        trial.open().await;
+        let mut sent = 0;
+        for round in 1..=12 {
+            sent += kill_one(&trial.url, &trial.dir.path().join("key"), round);
+            // in one look: a server may still be finishing what the dead asked for
+            let apart = "SELECT micros - 3000000 * (SELECT count(*) FROM cape_memory)
+                         FROM cape_account WHERE spender = '' AND day = -1";
+            assert_eq!(trial.number(apart).await, 0, "spent and remembered together");
+            let recorded = trial.recorded_by_all().await;
+            // each child may have been killed between writing down and sending
+            let unsent = recorded - sent * EACH;
+            assert!((0..=EACH * i64::from(round)).contains(&unsent), "{recorded}, {sent} sent");
+        }
+        // and the ledger goes on
+        let ledger = trial.open().await;
+        let who = ledger.spender(b"alice");
+        let place = ledger.conversation(&who, "after").next("user", "hello");
+        ledger.release(&who, vec![fresh(place, "x", 2)], &in_total(LIMIT), day(1)).await.unwrap();
+        trial.recorded().await;
+    }
+}

@@ -1,0 +1,117 @@
+//! A noisy answer taken whole, and given back rewritten: whole, or in pieces as they are written.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, HeaderValue, Method, Response, header};
+use futures_util::stream;
+use serde_json::Value;
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::error::Fault;
+use crate::exchange::{Route, answered};
+use crate::extractor::{Extractor, Rewriting};
+use crate::replay::{self, Step};
+use crate::service::Service;
+use crate::stream::failed;
+use crate::{headers, upstream};
+
+/// What upstream is asked, and the true prompt.
+pub(crate) struct Asked {
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Value,
+    pub(crate) prompt: String,
+}
+
+/// Asks upstream, and has its answer rewritten.
+pub(crate) async fn denoise(
+    extractor: Arc<Extractor>,
+    service: &Service,
+    route: &'static Route,
+    mut asked: Asked,
+    permit: OwnedSemaphorePermit,
+) -> Result<Response<Body>, Fault> {
+    let (streamed, usage) = take_stream(&mut asked.body);
+    let body = Some(asked.body.to_string());
+    let answer = service.upstream.ask(Method::POST, route.path, asked.headers, body).await?;
+    if !answer.status().is_success() {
+        return answered(answer, route.dialect, permit).await;
+    }
+    let mut returned = headers::returned(answer.headers());
+    let bytes = upstream::whole(answer).await?;
+    let mut answer: Value = serde_json::from_slice(&bytes).map_err(|_| Fault::Malformed)?;
+    let body = match replay::steps(route.answer, &answer, usage) {
+        Some(steps) if streamed => {
+            let prompt = asked.prompt;
+            let state = Playing { extractor, prompt, steps, now: None, route, _permit: permit };
+            Body::from_stream(stream::unfold(state, |mut state| async move {
+                let event = state.next().await?;
+                Some((Ok::<_, std::convert::Infallible>(Bytes::from(event)), state))
+            }))
+        }
+        _ => {
+            for place in replay::texts(route.answer, &answer) {
+                let Some(text) = answer.pointer_mut(&place) else { continue };
+                let noisy = text.as_str().unwrap_or_default();
+                *text = extractor.whole(&asked.prompt, noisy).await?.into();
+            }
+            let whole = if streamed { replay::response(&answer) } else { answer.to_string() };
+            Body::from(whole)
+        }
+    };
+    let kind = if streamed { "text/event-stream" } else { "application/json" };
+    returned.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    let mut response = Response::new(body);
+    *response.headers_mut() = returned;
+    Ok(response)
+}
+
+/// Takes the wish for a stream out of a body: the noisy answer is needed whole.
+fn take_stream(body: &mut Value) -> (bool, bool) {
+    let Some(body) = body.as_object_mut() else { return (false, false) };
+    let streamed = body.remove("stream").is_some_and(|stream| stream == true);
+    let options = body.remove("stream_options").unwrap_or_default();
+    (streamed, options["include_usage"] == true)
+}
+
+/// An answer that is given back in pieces.
+struct Playing {
+    extractor: Arc<Extractor>,
+    prompt: String,
+    steps: VecDeque<Step>,
+    /// What is being rewritten, and how a piece of it becomes an event.
+    now: Option<(Rewriting, replay::Wrap)>,
+    route: &'static Route,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Playing {
+    async fn next(&mut self) -> Option<String> {
+        match self.event().await {
+            Ok(event) => event,
+            Err(fault) => {
+                (self.now, self.steps) = (None, VecDeque::new());
+                Some(failed(&fault, self.route.dialect))
+            }
+        }
+    }
+
+    async fn event(&mut self) -> Result<Option<String>, Fault> {
+        loop {
+            if let Some((rewriting, wrap)) = &mut self.now {
+                if let Some(piece) = rewriting.next().await? {
+                    return Ok(Some(wrap(&piece)));
+                }
+                self.now = None;
+            }
+            match self.steps.pop_front() {
+                Some(Step::Event(event)) => return Ok(Some(event)),
+                Some(Step::Text(noisy, wrap)) => {
+                    self.now = Some((self.extractor.rewrite(&self.prompt, &noisy).await?, wrap));
+                }
+                None => return Ok(None),
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The paper's last step: a model of the operator's own rewrites the noisy answer with the true prompt
+//! at hand. It is the only place that a true prompt goes to.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use axum::http::{HeaderMap, Method};
+use serde_json::{Value, json};
+
+use crate::error::{Error, Fault};
+use crate::settings::Settings;
+use crate::sse::{self, Events};
+use crate::upstream::Upstream;
+
+/// The messages that ask for an answer, from the true prompt and the noisy answer.
+pub type Ask = fn(&str, &str) -> Value;
+
+/// An OpenAI-compatible model that sees true prompts.
+pub(crate) struct Extractor {
+    server: Upstream,
+    model: String,
+    ask: Ask,
+}
+
+impl Extractor {
+    /// The one of the settings, if there is one.
+    pub(crate) fn new(settings: &Settings, ask: Ask) -> Result<Option<Self>, Error> {
+        let Some(url) = &settings.extractor_url else { return Ok(None) };
+        let timeout = Duration::from_secs(settings.timeout);
+        let idle = Duration::from_secs(settings.idle_timeout);
+        let server = Upstream::new("the extractor", url, timeout, idle)?;
+        if !server.is_local() && !settings.extractor_elsewhere {
+            return Err(Error::ExtractorElsewhere);
+        }
+        let model = settings.extractor_model.clone().unwrap_or_else(|| "default".into());
+        Ok(Some(Self { server, model, ask }))
+    }
+
+    /// Begins to rewrite an answer.
+    pub(crate) async fn rewrite(&self, prompt: &str, noisy: &str) -> Result<Rewriting, Fault> {
+        let messages = (self.ask)(prompt, noisy);
+        let body = json!({"model": self.model, "messages": messages, "stream": true}).to_string();
+        // no header of the client goes here
+        let asked = self.server.ask(Method::POST, "chat/completions", HeaderMap::new(), Some(body));
+        let answer = asked.await.map_err(|_| Fault::Extractor)?;
+        if !answer.status().is_success() {
+            return Err(Fault::Extractor);
+        }
+        let (events, ready) = (Events::default(), VecDeque::new());
+        Ok(Rewriting { answer, events, ready, finished: false })
+    }
+
+    /// The whole of a rewritten answer.
+    pub(crate) async fn whole(&self, prompt: &str, noisy: &str) -> Result<String, Fault> {
+        let mut rewriting = self.rewrite(prompt, noisy).await?;
+        let mut text = String::new();
+        while let Some(piece) = rewriting.next().await? {
+            text.push_str(&piece);
+        }
+        Ok(text)
+    }
+}
+
+/// An answer that is being rewritten.
+pub(crate) struct Rewriting {
+    answer: reqwest::Response,
+    events: Events,
+    ready: VecDeque<String>,
+    finished: bool,
+}
+
+impl Rewriting {
+    /// The next piece of text; none at the end. An end without a sign of it is a failure.
+    pub(crate) async fn next(&mut self) -> Result<Option<String>, Fault> {
+        loop {
+            while let Some(event) = self.ready.pop_front() {
+                let Some(data) = sse::data(&event) else { continue };
+                if data == "[DONE]" {
+                    return Ok(None);
+                }
+                let data: Value = serde_json::from_str(&data).map_err(|_| Fault::Extractor)?;
+                let choice = &data["choices"][0];
+                self.finished |= choice["finish_reason"].is_string();
+                match choice["delta"]["content"].as_str() {
+                    Some(text) if !text.is_empty() => return Ok(Some(text.to_owned())),
+                    _ if data.get("error").is_some() => return Err(Fault::Extractor),
+                    _ => {}
+                }
+            }
+            match self.answer.chunk().await.map_err(|_| Fault::Extractor)? {
+                Some(bytes) => {
+                    let pushed = self.events.push(&bytes, &mut self.ready);
+                    pushed.map_err(|_| Fault::Extractor)?;
+                }
+                None if self.finished => return Ok(None),
+                None => return Err(Fault::Extractor),
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! LiteLLM's generic guardrail: texts in, perturbed texts out.
+//!
+//! LiteLLM sends a request on unless it is told not to, so every failure is an answer that blocks.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, Response};
+use cape_ledger::Cost;
+use serde_json::{Value, json};
+
+use crate::body::{self, Refusal, Rule};
+use crate::error::{Code, Fault};
+use crate::exchange::{permit, state, whole};
+use crate::own::json_response;
+use crate::policy::{Action, Field, Gate, Policy};
+use crate::service::Service;
+use crate::{headers, release};
+
+/// What is perturbed of what LiteLLM sends.
+const TEXTS: &[(&str, Rule)] = &[("texts", Rule::List(&Rule::Text(Field::User)))];
+
+/// POST /beta/litellm_basic_guardrail_api
+pub(crate) async fn guard(State(service): State<Arc<Service>>, request: Request) -> Response<Body> {
+    match verdict(&service, request).await {
+        Ok((verdict, spent)) => {
+            let mut response = json_response(&verdict);
+            state(&mut response, spent);
+            response
+        }
+        Err(fault) => {
+            let blocked = json!({"action": "BLOCKED", "blocked_reason": fault.to_string()});
+            let mut response = json_response(&blocked);
+            response.extensions_mut().insert(Code(fault.code()));
+            response
+        }
+    }
+}
+
+async fn verdict(service: &Service, request: Request) -> Result<(Value, Cost), Fault> {
+    let _permit = permit(service)?;
+    let client: HeaderMap = request.headers().clone();
+    let bytes = whole(service, request).await?;
+    let asked: Value = serde_json::from_slice(&bytes)
+        .map_err(|error| Refusal::Json { line: error.line(), column: error.column() })?;
+    // an answer holds what upstream made of a release
+    if asked["input_type"] == "response" {
+        return Ok((json!({"action": "NONE"}), Cost::default()));
+    }
+    let policy = service.policy();
+    passes(&asked, &policy)?;
+    let texts = json!({ "texts": asked["texts"] }).to_string();
+    let outgoing = body::read(texts.as_bytes(), TEXTS, &policy)?;
+    // LiteLLM's clients have keys of LiteLLM's
+    let key = asked["request_data"]["user_api_key_hash"].as_str().map(str::as_bytes);
+    let who = service.ledger.spender(key.unwrap_or_else(|| headers::key(&client)));
+    let (texts, spent) = release::conversation(service, &who, &outgoing.said).await?;
+    let texts = outgoing.fill(&texts)["texts"].take();
+    Ok((json!({"action": "GUARDRAIL_INTERVENED", "texts": texts}), spent))
+}
+
+/// What LiteLLM would send besides the texts, as it is.
+fn passes(asked: &Value, policy: &Policy) -> Result<(), Refusal> {
+    // messages whose texts are nowhere to be perturbed
+    let texts = asked["texts"].as_array().map(Vec::len);
+    if texts.is_none() || (texts == Some(0) && !asked["structured_messages"].is_null()) {
+        let expected = "a list of all texts of the request".into();
+        return Err(Refusal::Value { path: "texts".into(), expected });
+    }
+    let passed = [
+        ("images", "media", false),
+        ("tools", "tools", policy.tools == Gate::Pass),
+        ("tool_calls", "tool-calls", policy.tool_calls == Action::Pass),
+    ];
+    for (name, key, passes) in passed {
+        let empty = match &asked[name] {
+            Value::Null => true,
+            Value::Array(items) => items.is_empty(),
+            _ => false,
+        };
+        if !empty && !passes {
+            let why = "a guardrail can change texts alone";
+            return Err(Refusal::Blocked { path: name.into(), why, key });
+        }
+    }
+    Ok(())
+}

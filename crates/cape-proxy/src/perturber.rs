@@ -1,0 +1,148 @@
+//! Prompts of many requests perturbed together.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use cape::keep::KeepList;
+use cape::mechanism::Mechanism;
+use cape::rng;
+use cape::sanitize::sanitize_tokens;
+use cape::terms::Terms;
+use cape::text::{Release, Tokens};
+use cape::tokenizer::Tokenizer;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::error::Fault;
+
+/// What perturbs a text.
+pub struct Sanitizer {
+    /// Cuts texts into tokens.
+    pub tokenizer: Arc<Tokenizer>,
+    /// What is kept.
+    pub keep: KeepList,
+    /// What draws.
+    pub mechanism: Box<dyn Mechanism>,
+    /// All that a release depends on, in words: mechanism, ε, model, words to keep.
+    pub settings: String,
+}
+
+impl Sanitizer {
+    /// The tokens of a text; with terms, those of words that came before are not drawn for.
+    fn tokens(&self, text: &str, terms: Option<&Terms>) -> cape::Result<Tokens> {
+        let mut tokens = self.tokenizer.tokenize(text, &self.keep)?;
+        if let Some(terms) = terms {
+            terms.mark(text, &mut tokens);
+        }
+        Ok(tokens)
+    }
+}
+
+/// How many texts go to the model together: more make each of them wait for the others.
+const SIDE_BY_SIDE: usize = 16;
+
+/// The texts of one request, and where their releases go.
+struct Job {
+    texts: Vec<String>,
+    terms: Option<Terms>,
+    done: oneshot::Sender<Result<Vec<Release>, cape::Error>>,
+}
+
+/// A thread that perturbs whatever has come in while it was busy, all at once. Nobody waits for
+/// company: a text that comes alone goes alone.
+pub(crate) struct Perturber {
+    sanitizer: Arc<Sanitizer>,
+    jobs: mpsc::UnboundedSender<Job>,
+}
+
+impl Perturber {
+    pub(crate) fn start(sanitizer: Arc<Sanitizer>) -> std::io::Result<Self> {
+        // how many requests there can be is limited where they come in
+        let (jobs, queue) = mpsc::unbounded_channel();
+        let own = Arc::clone(&sanitizer);
+        std::thread::Builder::new().name("perturber".into()).spawn(move || work(&own, queue))?;
+        Ok(Self { sanitizer, jobs })
+    }
+
+    /// The tokens that a text is perturbed by.
+    pub(crate) fn tokens(&self, text: &str, terms: Option<&Terms>) -> cape::Result<Tokens> {
+        self.sanitizer.tokens(text, terms)
+    }
+
+    /// The releases of some texts, all or none; with terms, each of them after these words.
+    pub(crate) async fn perturb(
+        &self,
+        texts: Vec<String>,
+        terms: Option<Terms>,
+    ) -> Result<Vec<Release>, Fault> {
+        if texts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (done, releases) = oneshot::channel();
+        self.jobs.send(Job { texts, terms, done }).map_err(|_| Fault::Perturber)?;
+        releases.await.map_err(|_| Fault::Perturber)?.map_err(Fault::Text)
+    }
+}
+
+fn work(sanitizer: &Sanitizer, mut queue: mpsc::UnboundedReceiver<Job>) {
+    while let Some(first) = queue.blocking_recv() {
+        let mut batch = vec![first];
+        let mut texts = batch[0].texts.len();
+        while texts < SIDE_BY_SIDE
+            && let Ok(job) = queue.try_recv()
+        {
+            texts += job.texts.len();
+            batch.push(job);
+        }
+        let started = Instant::now();
+        let requests = batch.len();
+        perturb(sanitizer, batch);
+        let milliseconds = started.elapsed().as_millis() as u64;
+        tracing::debug!(requests, texts, milliseconds, "perturbed");
+    }
+}
+
+/// Answers every job. One that cannot be perturbed fails alone: the others are drawn again.
+fn perturb(sanitizer: &Sanitizer, mut batch: Vec<Job>) {
+    // who has gone away in the meantime needs no release
+    batch.retain(|job| !job.done.is_closed());
+    while !batch.is_empty() {
+        let texts: Vec<&str> =
+            batch.iter().flat_map(|job| &job.texts).map(String::as_str).collect();
+        match draw(sanitizer, &batch, &texts) {
+            Ok(releases) => {
+                let mut releases = releases.into_iter();
+                for job in batch.drain(..) {
+                    let own = releases.by_ref().take(job.texts.len()).collect();
+                    // nobody waits any more: the release is dropped
+                    let _ = job.done.send(Ok(own));
+                }
+            }
+            Err((text, error)) => {
+                let mut before = 0;
+                let job = batch.iter().position(|job| {
+                    before += job.texts.len();
+                    text < before
+                });
+                let job = batch.remove(job.unwrap_or(0));
+                let _ = job.done.send(Err(error));
+            }
+        }
+    }
+}
+
+/// The releases of all texts, or which of them failed.
+fn draw(
+    sanitizer: &Sanitizer,
+    batch: &[Job],
+    texts: &[&str],
+) -> Result<Vec<Release>, (usize, cape::Error)> {
+    let terms = batch.iter().flat_map(|job| job.texts.iter().map(|_| job.terms.as_ref()));
+    let tokens = texts.iter().zip(terms).enumerate().map(|(i, (text, terms))| {
+        let generator = rng::secure().map_err(|error| (i, error))?;
+        Ok((sanitizer.tokens(text, terms).map_err(|error| (i, error))?, generator))
+    });
+    let (tokens, mut rngs): (Vec<_>, Vec<_>) =
+        tokens.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
+    let vocab = sanitizer.tokenizer.vocab();
+    sanitize_tokens(texts, &tokens, vocab, &*sanitizer.mechanism, &mut rngs)
+}

@@ -1,0 +1,137 @@
+//! What every request shares, and which paths are served.
+
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use axum::Router;
+use axum::middleware;
+use axum::routing::{get, post};
+use cape::privacy::{Evidence, Notion};
+use cape::text::Release;
+use cape_ledger::{Ledger, Limits};
+use serde_json::Value;
+use tokio::sync::Semaphore;
+
+use crate::body::tables::{anthropic, openai, responses};
+use crate::error::{Dialect, Error};
+use crate::exchange::{self, Route};
+use crate::extractor::{Ask, Extractor};
+use crate::metrics::Metrics;
+use crate::perturber::{Perturber, Sanitizer};
+use crate::policy::Policy;
+use crate::replay::Answer;
+use crate::settings::Settings;
+use crate::upstream::Upstream;
+use crate::watch;
+use crate::{guardrail, openapi, own};
+
+/// A release as JSON, for `/perturb`: the text it was made from comes first.
+pub type Describe = Box<dyn Fn(&str, &Release) -> Value + Send + Sync>;
+
+/// What every request shares.
+pub struct Service {
+    policy: RwLock<Arc<Policy>>,
+    pub(crate) perturber: Perturber,
+    pub(crate) describe: Describe,
+    pub(crate) upstream: Upstream,
+    pub(crate) extractor: Option<Arc<Extractor>>,
+    pub(crate) ledger: Ledger,
+    pub(crate) limits: Limits,
+    /// All that a release depends on: under other settings it is another release.
+    pub(crate) settings: String,
+    /// Whether a word becomes the same throughout a conversation.
+    pub(crate) consistent_terms: bool,
+    pub(crate) metrics: Metrics,
+    pub(crate) permits: Arc<Semaphore>,
+    pub(crate) max_body: usize,
+    pub(crate) max_requests: usize,
+    pub(crate) timeout: Duration,
+}
+
+impl Service {
+    /// What is wrong with the settings is found before anything is served. `ask` words what the
+    /// extractor is asked, if there is one.
+    pub fn new(
+        settings: &Settings,
+        mut sanitizer: Sanitizer,
+        ledger: Ledger,
+        describe: Describe,
+        ask: Ask,
+    ) -> Result<Arc<Self>, Error> {
+        let guarantee = sanitizer.mechanism.guarantee();
+        if guarantee.notion != Notion::Ldp || guarantee.evidence == Evidence::None {
+            return Err(Error::Unproven);
+        }
+        let timeout = Duration::from_secs(settings.timeout);
+        let idle = Duration::from_secs(settings.idle_timeout);
+        let base = settings.upstream.as_deref().unwrap_or_default();
+        let mut in_words = std::mem::take(&mut sanitizer.settings);
+        if settings.consistent_terms {
+            in_words += " consistent terms";
+        }
+        let started = Perturber::start(Arc::new(sanitizer));
+        let what = "the thread that perturbs cannot be started";
+        Ok(Arc::new(Self {
+            policy: RwLock::new(Arc::new(settings.policy.clone())),
+            perturber: started.map_err(|source| Error::Io { what, source })?,
+            describe,
+            upstream: Upstream::new("the upstream", base, timeout, idle)?,
+            extractor: Extractor::new(settings, ask)?.map(Arc::new),
+            ledger,
+            limits: settings.limits,
+            settings: in_words,
+            consistent_terms: settings.consistent_terms,
+            metrics: Metrics::default(),
+            permits: Arc::new(Semaphore::new(settings.max_requests)),
+            max_body: settings.max_body,
+            max_requests: settings.max_requests,
+            timeout,
+        }))
+    }
+
+    /// The policy at this moment: a request keeps the one it began with.
+    pub(crate) fn policy(&self) -> Arc<Policy> {
+        Arc::clone(&self.policy.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Another policy for the requests to come.
+    pub fn set_policy(&self, policy: Policy) {
+        *self.policy.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
+    }
+}
+
+macro_rules! route {
+    ($path:literal, $table:expr, $dialect:ident, $answer:ident) => {
+        &Route { path: $path, table: $table, dialect: Dialect::$dialect, answer: Answer::$answer }
+    };
+}
+
+/// The routes whose bodies go on to upstream.
+pub(crate) const ROUTES: [&Route; 5] = [
+    route!("chat/completions", openai::CHAT, OpenAi, Chat),
+    route!("completions", openai::COMPLETIONS, OpenAi, Completion),
+    route!("embeddings", openai::EMBEDDINGS, OpenAi, Vectors),
+    route!("responses", responses::RESPONSES, OpenAi, Response),
+    route!("messages", anthropic::MESSAGES, Anthropic, Message),
+];
+
+/// Every path that is served. Any other is a 404 that forwards nothing.
+pub fn router(service: Arc<Service>) -> Router {
+    let mut router = Router::new()
+        .route("/v1/models", get(own::models))
+        .route("/perturb", post(own::perturb))
+        .route("/beta/litellm_basic_guardrail_api", post(guardrail::guard))
+        .route("/openapi.json", get(openapi::openapi))
+        .route("/health", get(own::health))
+        .route("/ready", get(own::ready))
+        .route("/metrics", get(own::metrics));
+    for route in ROUTES {
+        let forward = move |service, request| exchange::forward(service, request, route);
+        router = router.route(&format!("/v1/{}", route.path), post(forward));
+    }
+    router
+        .fallback(own::not_found)
+        .method_not_allowed_fallback(own::wrong_method)
+        .layer(middleware::from_fn_with_state(Arc::clone(&service), watch::watch))
+        .with_state(service)
+}

@@ -1,0 +1,177 @@
+"""Real clients against `cape serve` in front of an upstream that writes everything down.
+
+    pip install -r requirements.txt
+    python clients.py "$PWD/target/release/cape"
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import anthropic
+import openai
+
+# it would fetch a list of prices when it is loaded
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+import litellm  # noqa: E402
+
+# no vocabulary has it: no draw can fall on it
+CANARY = "zq\U0001f0a1canary"
+SEEN = []
+
+MESSAGE = {"id": "m", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn",
+           "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1}}
+
+
+def chat(text, stream):
+    part = {"delta" if stream else "message": {"role": "assistant", "content": text}}
+    kind = "chat.completion.chunk" if stream else "chat.completion"
+    choice = {"index": 0, "finish_reason": None if stream else "stop", **part}
+    return {"id": "1", "object": kind, "created": 1, "model": "m", "choices": [choice]}
+
+
+def events(path):
+    if path == "/v1/messages":
+        block = {"type": "text", "text": ""}
+        yield "message_start", {"type": "message_start", "message": {**MESSAGE, "content": []}}
+        yield "content_block_start", {"type": "content_block_start", "index": 0, "content_block": block}
+        for text in ["hel", "lo"]:
+            delta = {"type": "text_delta", "text": text}
+            yield "content_block_delta", {"type": "content_block_delta", "index": 0, "delta": delta}
+        yield "content_block_stop", {"type": "content_block_stop", "index": 0}
+        yield "message_stop", {"type": "message_stop"}
+    else:
+        for text in ["hel", "lo"]:
+            yield None, chat(text, True)
+        yield None, "[DONE]"
+
+
+class Upstream(BaseHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        SEEN.append(self.requestline + str(self.headers))
+        self.reply({"object": "list", "data": [{"id": "m", "object": "model", "created": 1, "owned_by": "x"}]})
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["content-length"])).decode()
+        SEEN.append(self.requestline + str(self.headers) + body)
+        asked = json.loads(body)
+        if asked.get("stream"):
+            self.send_response(200)
+            self.send_header("content-type", "text/event-stream")
+            self.end_headers()
+            for name, data in events(self.path):
+                data = data if isinstance(data, str) else json.dumps(data)
+                head = f"event: {name}\n" if name else ""
+                self.wfile.write(f"{head}data: {data}\n\n".encode())
+        elif self.path == "/v1/embeddings":
+            self.reply({"object": "list", "model": "m", "usage": {"prompt_tokens": 1, "total_tokens": 1},
+                        "data": [{"object": "embedding", "index": 0, "embedding": [0.5, 0.25]}]})
+        elif self.path == "/v1/messages":
+            self.reply({**MESSAGE, "content": [{"type": "text", "text": "hello"}]})
+        elif self.path == "/v1/responses":
+            part = {"type": "output_text", "text": "hello", "annotations": []}
+            item = {"type": "message", "id": "i", "role": "assistant", "status": "completed", "content": [part]}
+            self.reply({"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "output": [item],
+                        "parallel_tool_calls": True, "tool_choice": "auto", "tools": []})
+        elif self.path == "/v1/completions":
+            choice = {"index": 0, "text": "hello", "finish_reason": "stop", "logprobs": None}
+            self.reply({"id": "1", "object": "text_completion", "created": 1, "model": "m", "choices": [choice]})
+        else:
+            self.reply(chat("hello", False))
+
+    def reply(self, value):
+        body = json.dumps(value).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def with_openai(base):
+    client = openai.OpenAI(base_url=base + "/v1", api_key="k", max_retries=0)
+    said = [{"role": "user", "content": CANARY}]
+    answer = client.chat.completions.create(model="m", messages=said, temperature=0.5, user=CANARY)
+    assert answer.choices[0].message.content == "hello"
+    # the answer goes back as the library has it
+    again = said + [answer.choices[0].message, {"role": "user", "content": [{"type": "text", "text": CANARY}]}]
+    assert client.chat.completions.create(model="m", messages=again).choices
+    stream = client.chat.completions.create(model="m", messages=said, stream=True)
+    assert "".join(chunk.choices[0].delta.content for chunk in stream) == "hello"
+    raw = client.chat.completions.with_raw_response.create(model="m", messages=said)
+    # it was sent before, and costs nothing
+    assert raw.headers["x-cape-epsilon"] == "0", raw.headers
+    assert client.completions.create(model="m", prompt=CANARY).choices[0].text == "hello"
+    assert client.embeddings.create(model="m", input=[CANARY]).data[0].embedding == [0.5, 0.25]
+    assert client.responses.create(model="m", input=CANARY).output_text == "hello"
+    assert client.models.list().data[0].id == "m"
+    sent = len(SEEN)
+    try:
+        client.chat.completions.create(model="m", messages=[{"role": "system", "content": CANARY}] + said)
+    except openai.BadRequestError as error:
+        assert error.code == "cape_blocked", error.code
+    else:
+        raise AssertionError("a system prompt was sent")
+    assert len(SEEN) == sent
+
+
+def with_anthropic(base):
+    client = anthropic.Anthropic(base_url=base, api_key="k", max_retries=0)
+    said = [{"role": "user", "content": CANARY}]
+    answer = client.messages.create(model="m", max_tokens=9, messages=said, metadata={"user_id": CANARY})
+    assert answer.content[0].text == "hello"
+    again = said + [{"role": "assistant", "content": answer.content}, *said]
+    assert client.messages.create(model="m", max_tokens=9, messages=again).content
+    with client.messages.stream(model="m", max_tokens=9, messages=said) as stream:
+        assert "".join(stream.text_stream) == "hello"
+    sent = len(SEEN)
+    try:
+        client.messages.create(model="m", max_tokens=9, messages=said, system=CANARY)
+    except anthropic.BadRequestError as error:
+        assert "[proxy.policy]" in error.message
+    else:
+        raise AssertionError("a system prompt was sent")
+    assert len(SEEN) == sent
+
+
+def with_litellm(base):
+    said = [{"role": "user", "content": CANARY}]
+    to = {"model": "openai/m", "api_base": base + "/v1", "api_key": "k", "messages": said}
+    assert litellm.completion(**to).choices[0].message.content == "hello"
+    pieces = [chunk.choices[0].delta.content or "" for chunk in litellm.completion(**to, stream=True)]
+    assert "".join(pieces) == "hello"
+
+
+def main():
+    upstream = ThreadingHTTPServer(("127.0.0.1", 0), Upstream)
+    threading.Thread(target=upstream.serve_forever, daemon=True).start()
+    with tempfile.TemporaryDirectory() as folder:
+        address = f"http://127.0.0.1:{upstream.server_port}/v1"
+        command = [sys.argv[1], "serve", "--listen", "127.0.0.1:0", "--upstream", address]
+        home = {**os.environ, "XDG_DATA_HOME": folder}
+        proxy = subprocess.Popen(command, cwd=folder, env=home, stderr=subprocess.PIPE, text=True)
+        try:
+            listening = json.loads(proxy.stderr.readline())
+            base = "http://" + listening["address"]
+            log = []
+            threading.Thread(target=lambda: log.extend(proxy.stderr), daemon=True).start()
+            for check in [with_openai, with_anthropic, with_litellm]:
+                check(base)
+                print("ok", check.__name__)
+        finally:
+            proxy.terminate()
+            assert proxy.wait(60) == 0
+    assert SEEN and "canary" not in "".join(SEEN).lower() and "canary" not in "".join(log).lower()
+    assert "stainless" not in "".join(SEEN).lower()
+    print(f"ok {len(SEEN)} requests at upstream, {len(log)} lines of log, no canary")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+//! Answers rewritten by a model that sees the true prompt, which nobody else sees.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod recorder;
+mod served;
+
+use recorder::{Recorder, Step, answer, json as reply, stream};
+use serde_json::{Value, json};
+use served::{CANARY, chat, post, router, send, settings};
+
+/// An extractor that says these pieces.
+fn extractor(pieces: &[&str]) -> Recorder {
+    let mut steps = vec![stream()];
+    for piece in pieces {
+        let chunk = json!({"choices": [{"index": 0, "delta": {"content": piece}}]});
+        steps.push(Step::Send(format!("data: {chunk}\n\n").into_bytes()));
+    }
+    steps.push(Step::Send(b"data: [DONE]\n\n".to_vec()));
+    Recorder::new(steps)
+}
+
+async fn with(upstream: &Recorder, extractor: &Recorder) -> axum::Router {
+    router(&cape_proxy::Settings {
+        extractor_url: Some(extractor.url.clone()),
+        extractor_model: Some("small".into()),
+        ..settings(&upstream.url)
+    })
+    .await
+}
+
+/// The data of a stream's events.
+fn events(text: &str) -> Vec<Value> {
+    let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
+    data.filter(|data| *data != "[DONE]").map(|data| serde_json::from_str(data).unwrap()).collect()
+}
+
+#[tokio::test]
+async fn the_true_prompt_goes_to_the_extractor_and_nowhere_else() {
+    let upstream = Recorder::new(reply(&json!({"id": "1", "choices": [
+        {"index": 0, "message": {"role": "assistant", "content": "noisy"}, "finish_reason": "stop"}]})));
+    let extractor = extractor(&["cl", "ear"]);
+    let mut request = post("/v1/chat/completions", &chat(CANARY));
+    request.headers_mut().insert("authorization", "Bearer key-of-mine".parse().unwrap());
+    let got = send(&with(&upstream, &extractor).await, request).await;
+    assert_eq!(got.json()["choices"][0]["message"]["content"], "clear");
+    assert_eq!(got.header("x-cape-tokens-perturbed"), "1");
+    assert!(!upstream.bytes().contains("canary") && upstream.bytes().contains("key-of-mine"));
+    assert!(!extractor.bytes().contains("key-of-mine"));
+    let asked = &extractor.bodies()[0];
+    assert_eq!(asked["messages"][0]["content"], format!("{CANARY} | noisy"));
+    assert_eq!((&asked["model"], &asked["stream"]), (&json!("small"), &json!(true)));
+}
+
+#[tokio::test]
+async fn a_stream_is_rewritten_while_it_is_sent() {
+    let upstream = Recorder::new(reply(&json!({"id": "1", "object": "chat.completion",
+        "usage": {"total_tokens": 3}, "choices": [
+        {"index": 0, "message": {"role": "assistant", "content": "noisy"}, "finish_reason": "stop"}]})));
+    let extractor = extractor(&["cl", "ear"]);
+    let mut body = chat(CANARY);
+    body["stream"] = json!(true);
+    body["stream_options"] = json!({"include_usage": true});
+    let got = send(&with(&upstream, &extractor).await, post("/v1/chat/completions", &body)).await;
+    assert_eq!(got.header("content-type"), "text/event-stream");
+    assert!(got.text.ends_with("data: [DONE]\n\n") && !got.text.contains("noisy"), "{}", got.text);
+    let events = events(&got.text);
+    let deltas = events.iter().map(|e| e["choices"][0]["delta"]["content"].as_str());
+    assert_eq!(deltas.collect::<Vec<_>>(), [Some(""), Some("cl"), Some("ear"), None, None]);
+    assert_eq!(events[3]["choices"][0]["finish_reason"], "stop");
+    assert_eq!(events[4]["usage"]["total_tokens"], 3);
+    assert!(events.iter().all(|event| event["object"] == "chat.completion.chunk"));
+    assert!(upstream.bodies()[0].get("stream").is_none());
+}
+
+#[tokio::test]
+async fn every_kind_of_answer_is_rewritten() {
+    let part = json!({"type": "output_text", "text": "noisy"});
+    let call = json!({"type": "tool_use", "id": "t", "name": "f", "input": {"a": 1}});
+    let user = json!([{"role": "user", "content": CANARY}]);
+    let cases = [
+        (
+            "completions",
+            json!({"prompt": CANARY}),
+            json!({"choices": [{"index": 0, "text": "noisy", "finish_reason": "stop"}]}),
+        ),
+        (
+            "messages",
+            json!({"messages": user}),
+            json!({"role": "assistant", "content": [{"type": "text", "text": "noisy"}, call], "stop_reason": "end_turn"}),
+        ),
+        (
+            "responses",
+            json!({"input": CANARY}),
+            json!({"output": [{"type": "reasoning"}, {"type": "message", "id": "m", "content": [part]}]}),
+        ),
+    ];
+    for (path, mut body, answer) in cases {
+        let (upstream, extractor) = (Recorder::new(reply(&answer)), extractor(&["cl", "ear"]));
+        let (router, path) = (with(&upstream, &extractor).await, format!("/v1/{path}"));
+        let got = send(&router, post(&path, &body)).await;
+        let want = answer.to_string().replace("noisy", "clear");
+        assert_eq!((got.status, got.json().to_string()), (200, want), "{path}");
+        body["stream"] = json!(true);
+        let got = send(&router, post(&path, &body)).await;
+        assert_eq!((got.status, got.header("content-type")), (200, "text/event-stream"));
+        assert!(!got.text.contains("noisy") && !events(&got.text).is_empty(), "{}", got.text);
+        let said: String = events(&got.text)
+            .iter()
+            .filter_map(|e| {
+                let text = [&e["choices"][0]["text"], &e["delta"]["text"], &e["delta"]];
+                text.into_iter().find_map(|text| text.as_str().map(str::to_owned))
+            })
+            .collect();
+        assert_eq!(said, "clear", "{}", got.text);
+        assert!(!upstream.bytes().contains("canary"));
+    }
+}
+
+#[tokio::test]
+async fn an_extractor_that_fails_passes_nothing_noisy_on() {
+    let noisy = json!({"choices": [{"index": 0, "message": {"content": "n0isy"}}]});
+    let chunk = Step::Send(b"data: {\"choices\":[{\"delta\":{\"content\":\"cl\"}}]}\n\n".to_vec());
+    for steps in [
+        vec![],
+        vec![Step::Hang],
+        answer(500, "application/json", "{}"),
+        answer(200, "application/json", "{}"),
+        vec![stream(), chunk.clone()],
+        vec![stream(), chunk, Step::Hang],
+        vec![stream(), Step::Send(b"<html>\n\n".to_vec())],
+    ] {
+        let (upstream, extractor) = (Recorder::new(reply(&noisy)), Recorder::new(steps));
+        let router = with(&upstream, &extractor).await;
+        let mut body = chat(CANARY);
+        let got = send(&router, post("/v1/chat/completions", &body)).await;
+        assert_eq!((got.status, &got.json()["error"]["code"]), (502, &json!("extractor_failed")));
+        body["stream"] = json!(true);
+        let got = send(&router, post("/v1/chat/completions", &body)).await;
+        assert!(
+            got.text.contains("extractor_failed") && !got.text.contains("n0isy"),
+            "{}",
+            got.text
+        );
+        assert!(!upstream.bytes().contains("canary"));
+    }
+}
+
+#[tokio::test]
+async fn upstreams_errors_are_not_rewritten() {
+    let upstream = Recorder::new(answer(429, "application/json", "{\"error\": {}}"));
+    let extractor = extractor(&["clear"]);
+    let got =
+        send(&with(&upstream, &extractor).await, post("/v1/chat/completions", &chat(CANARY))).await;
+    assert_eq!((got.status, got.text.as_str()), (429, "{\"error\": {}}"));
+    assert_eq!(extractor.count(), 0);
+}
+
+#[tokio::test]
+async fn an_extractor_elsewhere_must_be_allowed() {
+    let make = async |url: &str, elsewhere| {
+        let settings = cape_proxy::Settings {
+            extractor_url: Some(url.into()),
+            extractor_elsewhere: elsewhere,
+            ..settings("http://127.0.0.1:9/v1")
+        };
+        served::service(&settings, served::ledger().await.0).is_ok()
+    };
+    for url in ["http://localhost:1/v1", "http://127.0.0.1:1/v1", "http://[::1]:1/v1"] {
+        assert!(make(url, false).await, "{url}");
+    }
+    for url in [
+        "http://192.168.1.2/v1",
+        "https://localhost.example.com/v1",
+        "http://127.0.0.1.example.com/v1",
+        "http://[::2]/v1",
+    ] {
+        assert!(!make(url, false).await && make(url, true).await, "{url}");
+    }
+}

@@ -1,0 +1,211 @@
+//! What is sent to upstream, and what never is.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod recorder;
+mod served;
+
+use axum::body::Body;
+use axum::http::Request;
+use recorder::{Recorder, json as reply};
+use serde_json::{Value, json};
+use served::{CANARY, chat, get, post, router, send, settings};
+
+fn hello() -> Value {
+    json!({"choices": [{"index": 0, "message": {"role": "assistant", "content": "hello"}}]})
+}
+
+#[tokio::test]
+async fn a_chat_is_perturbed_and_answered() {
+    let upstream = Recorder::new(reply(&hello()));
+    let router = router(&settings(&upstream.url)).await;
+    let body = chat(&format!("the {CANARY}, and the {CANARY}!"));
+    let answer = send(&router, post("/v1/chat/completions", &body)).await;
+    assert_eq!((answer.status, answer.json()), (200, hello()));
+    assert_eq!(answer.header("x-cape-tokens-perturbed"), "2");
+    assert_eq!(answer.header("x-cape-epsilon"), "4");
+    assert_eq!(answer.header("x-cape-request-id").len(), 16);
+    assert!(!upstream.bytes().contains("canary"));
+    let sent = upstream.bodies()[0]["messages"][0]["content"].as_str().unwrap().to_owned();
+    assert!(
+        sent.starts_with("the ") && sent.ends_with('!') && sent.contains(", and the "),
+        "{sent}"
+    );
+}
+
+#[tokio::test]
+async fn every_route_perturbs() {
+    let upstream = Recorder::new(reply(&json!({})));
+    let router = router(&settings(&upstream.url)).await;
+    let items = json!([{"role": "user", "content": [{"type": "input_text", "text": CANARY}]}]);
+    let cases = [
+        ("/v1/chat/completions", chat(CANARY)),
+        ("/v1/completions", json!({"model": "m", "prompt": [CANARY, CANARY]})),
+        ("/v1/embeddings", json!({"model": "m", "input": CANARY})),
+        ("/v1/responses", json!({"model": "m", "input": CANARY})),
+        ("/v1/responses", json!({"model": "m", "input": items})),
+        (
+            "/v1/messages",
+            json!({"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": CANARY}]}),
+        ),
+    ];
+    for (path, body) in &cases {
+        let answer = send(&router, post(path, body)).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text);
+    }
+    assert_eq!(upstream.count(), cases.len());
+    assert!(!upstream.bytes().contains("canary"));
+}
+
+#[tokio::test]
+async fn what_is_not_served_is_not_sent() {
+    let upstream = Recorder::new(reply(&json!({})));
+    let router = router(&settings(&upstream.url)).await;
+    let body = chat(CANARY);
+    for path in [
+        "/v1/audio/speech",
+        "/v1/files",
+        "/v1/images/generations",
+        "/v1/moderations",
+        "/v1/messages/batches",
+        "/v1/messages/count_tokens",
+        "/v1/chat/completions/",
+        "/v1//chat/completions",
+        "/v1/chat/completions/zq-canary",
+        "/zq-canary",
+        "/",
+    ] {
+        assert_eq!(send(&router, post(path, &body)).await.status, 404, "{path}");
+    }
+    let put = Request::put("/v1/chat/completions").body(Body::from(body.to_string())).unwrap();
+    assert_eq!(send(&router, put).await.status, 405);
+    assert_eq!(send(&router, get("/v1/chat/completions")).await.status, 405);
+    for body in ["", "{", "\"zqcanary\"", "[]", "{\"zqcanary\": 1}", "null"] {
+        for path in ["/v1/chat/completions", "/v1/messages", "/perturb"] {
+            let request = Request::post(path).body(Body::from(body)).unwrap();
+            assert_eq!(send(&router, request).await.status, 400, "{path} {body}");
+        }
+    }
+    assert_eq!(upstream.bytes(), "");
+}
+
+#[tokio::test]
+async fn refusals_speak_the_clients_language() {
+    let upstream = Recorder::new(reply(&json!({})));
+    let router = router(&settings(&upstream.url)).await;
+    let body = json!({"system": CANARY});
+    let openai = send(&router, post("/v1/chat/completions", &body)).await.json();
+    assert_eq!(openai["error"]["code"], "cape_refused");
+    assert_eq!(openai["error"]["type"], "invalid_request_error");
+    let anthropic = send(&router, post("/v1/messages", &body)).await.json();
+    assert_eq!(
+        (&anthropic["type"], &anthropic["error"]["type"]),
+        (&json!("error"), &json!("invalid_request_error"))
+    );
+    assert!(anthropic["error"]["message"].as_str().unwrap().contains("`system` in [proxy.policy]"));
+    let bell = send(&router, post("/v1/chat/completions", &chat("a\u{7}b"))).await;
+    assert_eq!((bell.status, &bell.json()["error"]["code"]), (400, &json!("cape_text")));
+    assert_eq!(upstream.count(), 0);
+}
+
+#[tokio::test]
+async fn headers_and_queries_stay_here() {
+    let upstream = Recorder::new(reply(&hello()));
+    let router = router(&settings(&upstream.url)).await;
+    let request = Request::post(format!("/v1/chat/completions?q={}", "zqcanary"))
+        .header("authorization", "Bearer key-of-mine")
+        .header("cookie", "a=zqcanary")
+        .header("user-agent", "zqcanary")
+        .header("x-stainless-lang", "zqcanary")
+        .header("x-forwarded-for", "zqcanary")
+        .header("x-request-id", "zqcanary")
+        .header("accept", "zqcanary/json")
+        .header("accept-language", "zqcanary")
+        .header("content-type", "application/json; a=zqcanary")
+        .header("traceparent", "zqcanary")
+        .body(Body::from(chat("hello there").to_string()))
+        .unwrap();
+    assert_eq!(send(&router, request).await.status, 200);
+    let sent = upstream.bytes();
+    assert!(sent.contains("authorization: Bearer key-of-mine"), "{sent}");
+    assert!(!sent.contains("zqcanary"), "{sent}");
+    let request =
+        Request::get("/v1/models?zqcanary").header("cookie", "zqcanary").body(Body::empty());
+    assert_eq!(send(&router, request.unwrap()).await.status, 200);
+    assert!(upstream.bytes().contains("GET /v1/models HTTP/1.1"));
+    assert!(!upstream.bytes().contains("zqcanary"));
+}
+
+#[tokio::test]
+async fn own_routes_answer() {
+    let upstream = Recorder::new(reply(&json!({})));
+    let router = router(&settings(&upstream.url)).await;
+    let released = send(&router, post("/perturb", &json!({"text": CANARY}))).await;
+    assert_eq!((released.status, released.header("x-cape-tokens-perturbed")), (200, "1"));
+    assert!(!released.json()["text"].as_str().unwrap().contains("canary"));
+    assert_eq!(send(&router, get("/health")).await.status, 200);
+    assert_eq!(send(&router, get("/ready")).await.status, 200);
+    let metrics = send(&router, get("/metrics")).await.text;
+    assert!(
+        metrics.contains("cape_requests_total{route=\"perturb\",outcome=\"200\"} 1"),
+        "{metrics}"
+    );
+    assert!(metrics.contains("cape_tokens_perturbed_total 1"));
+    assert_eq!(upstream.count(), 0);
+}
+
+#[tokio::test]
+async fn the_guardrail_of_litellm_perturbs_or_blocks() {
+    let router = router(&settings("http://127.0.0.1:9/v1")).await;
+    let path = "/beta/litellm_basic_guardrail_api";
+    let ask = async |body: Value| send(&router, post(path, &body)).await;
+    let texts = json!([CANARY, "", CANARY]);
+    let told = ask(
+        json!({"texts": texts, "input_type": "request", "request_data": {"user_api_key_hash": "x"},
+        "images": [], "tools": null, "litellm_call_id": "y"}),
+    )
+    .await;
+    assert_eq!((told.status, told.header("x-cape-tokens-perturbed")), (200, "2"));
+    let verdict = told.json();
+    assert_eq!(verdict["action"], "GUARDRAIL_INTERVENED");
+    assert_eq!((verdict["texts"].as_array().unwrap().len(), &verdict["texts"][1]), (3, &json!("")));
+    assert!(!told.text.contains("canary"));
+    for (name, value) in [
+        ("images", json!([CANARY])),
+        ("images", json!(CANARY)),
+        ("tools", json!([{"type": "function"}])),
+        ("tool_calls", json!([{"id": CANARY}])),
+        ("texts", json!(CANARY)),
+        ("texts", json!([1])),
+        ("texts", json!(["a\u{7}b"])),
+    ] {
+        let mut body = json!({"texts": ["a"], "input_type": "request"});
+        body[name] = value;
+        let told = ask(body).await;
+        assert_eq!((told.status, &told.json()["action"]), (200, &json!("BLOCKED")), "{name}");
+        assert!(!told.text.contains("canary"));
+    }
+    for body in
+        [json!([]), json!({}), json!({"texts": [], "structured_messages": [{"role": "user"}]})]
+    {
+        assert_eq!(ask(body).await.json()["action"], "BLOCKED");
+    }
+    let answer = ask(json!({"texts": [CANARY], "input_type": "response"})).await.json();
+    assert_eq!(answer, json!({"action": "NONE"}));
+    let broken = Request::post(path).body(Body::from("{")).unwrap();
+    assert_eq!(send(&router, broken).await.json()["action"], "BLOCKED");
+}
+
+#[tokio::test]
+async fn the_description_names_every_field_that_may_leave() {
+    let router = router(&settings("http://127.0.0.1:9/v1")).await;
+    let described = send(&router, get("/openapi.json")).await.json();
+    for path in described["paths"].as_object().unwrap().keys() {
+        assert_ne!(send(&router, get(path)).await.status, 404, "{path}");
+    }
+    let chat = &described["paths"]["/v1/chat/completions"]["post"]["requestBody"]["content"]["application/json"]
+        ["schema"];
+    assert_eq!(chat["properties"]["temperature"]["maximum"], 2.0);
+    assert_eq!(chat["additionalProperties"], false);
+    assert!(chat["properties"]["logit_bias"].is_null());
+}

@@ -1,0 +1,128 @@
+//! The proxy in this process, with the tiny model, asked without a socket.
+
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "shared by tests")]
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use axum::body::Body;
+use axum::http::{HeaderMap, Request};
+use axum::{Extension, Router};
+use cape::keep::KeepList;
+use cape::mechanism::cape::{Buckets, Cape, Settings as CapeSettings};
+use cape::privacy::Epsilon;
+use cape_ledger::{Key, Ledger};
+use cape_models::Device;
+use cape_proxy::{Error, Policy, Sanitizer, Service, Settings};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tower::ServiceExt;
+
+/// A word that no vocabulary has: it is one unknown token, and no draw can fall on it.
+pub const CANARY: &str = "zq🂡canary";
+
+fn device() -> &'static Device {
+    static DEVICE: OnceLock<Device> = OnceLock::new();
+    DEVICE.get_or_init(|| {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/bert-tiny");
+        cape_models::load(dir.to_str().unwrap()).unwrap()
+    })
+}
+
+pub fn sanitizer() -> Sanitizer {
+    let device = device();
+    let settings = CapeSettings {
+        epsilon: Epsilon::new(2.0).unwrap(),
+        buckets: Buckets::Ranked { alpha: None },
+        context: cape::context::Context::Released,
+        candidates: cape::vocab::Candidates::default(),
+        utility: cape::utility::Utility::default(),
+    };
+    Sanitizer {
+        tokenizer: Arc::clone(&device.tokenizer),
+        keep: KeepList::default(),
+        mechanism: Box::new(Cape::new(Arc::clone(&device.model), settings).unwrap()),
+        settings: "of tests".into(),
+    }
+}
+
+/// An answer, whole.
+pub struct Answer {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub text: String,
+}
+
+impl Answer {
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap()
+    }
+
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+}
+
+pub fn settings(upstream: &str) -> Settings {
+    let policy = Policy::default();
+    Settings {
+        upstream: Some(upstream.into()),
+        timeout: 2,
+        idle_timeout: 1,
+        policy,
+        ..Settings::default()
+    }
+}
+
+/// What the extractor is asked.
+fn ask(prompt: &str, noisy: &str) -> Value {
+    json!([{"role": "user", "content": format!("{prompt} | {noisy}")}])
+}
+
+/// A ledger in a folder of its own.
+pub async fn ledger() -> (Ledger, TempDir) {
+    let dir = tempfile::tempdir().unwrap();
+    let key = Key::open(&dir.path().join("key")).unwrap();
+    let file = dir.path().join("ledger.db");
+    (Ledger::open(file.to_str().unwrap(), key).await.unwrap(), dir)
+}
+
+/// A proxy with a ledger of its own, which goes with it.
+pub async fn router(settings: &Settings) -> Router {
+    let (ledger, dir) = ledger().await;
+    router_on(settings, ledger).layer(Extension(Arc::new(dir)))
+}
+
+/// A proxy on this ledger.
+pub fn router_on(settings: &Settings, ledger: Ledger) -> Router {
+    cape_proxy::router(service(settings, ledger).unwrap())
+}
+
+pub fn service(settings: &Settings, ledger: Ledger) -> Result<Arc<Service>, Error> {
+    let describe = |_: &str, release: &cape::text::Release| json!({ "text": release.text });
+    Service::new(settings, sanitizer(), ledger, Box::new(describe), ask)
+}
+
+pub async fn send(router: &Router, request: Request<Body>) -> Answer {
+    let response = router.clone().oneshot(request).await.unwrap();
+    let (head, body) = response.into_parts();
+    let bytes = axum::body::to_bytes(body, 1 << 24).await.unwrap();
+    Answer {
+        status: head.status.as_u16(),
+        headers: head.headers,
+        text: String::from_utf8(bytes.to_vec()).unwrap(),
+    }
+}
+
+pub fn post(path: &str, body: &Value) -> Request<Body> {
+    Request::post(path).body(Body::from(body.to_string())).unwrap()
+}
+
+pub fn get(path: &str) -> Request<Body> {
+    Request::get(path).body(Body::empty()).unwrap()
+}
+
+/// A chat of one message.
+pub fn chat(text: &str) -> Value {
+    json!({"model": "m", "messages": [{"role": "user", "content": text}]})
+}
