@@ -31,6 +31,7 @@ impl From<[u8; 32]> for Place {
 }
 
 /// A conversation, gone through from its beginning.
+#[derive(Clone)]
 pub struct Conversation {
     key: hmac::Key,
     at: [u8; 32],

@@ -16,4 +16,4 @@ mod walk;
 pub(crate) use outgoing::Said;
 pub use refusal::Refusal;
 pub(crate) use rule::Rule;
-pub(crate) use walk::read;
+pub(crate) use walk::{read, read_value};

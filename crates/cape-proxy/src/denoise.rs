@@ -9,6 +9,7 @@ use futures_util::stream;
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 
+use crate::answers::{Awaited, Overheard};
 use crate::error::Fault;
 use crate::exchange::{Route, answered};
 use crate::extractor::{Extractor, Rewriting};
@@ -17,11 +18,12 @@ use crate::service::Service;
 use crate::stream::failed;
 use crate::{headers, upstream};
 
-/// What upstream is asked, and the true prompt.
+/// What upstream is asked, the true prompt, and what the answer follows.
 pub(crate) struct Asked {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Value,
     pub(crate) prompt: String,
+    pub(crate) awaited: Option<Awaited>,
 }
 
 /// Asks upstream, and has its answer rewritten.
@@ -36,7 +38,7 @@ pub(crate) async fn denoise(
     let body = Some(asked.body.to_string());
     let answer = service.upstream.ask(Method::POST, route.path, asked.headers, body).await?;
     if !answer.status().is_success() {
-        return answered(answer, route.dialect, permit).await;
+        return answered(answer, route.dialect, permit, None).await;
     }
     let mut returned = headers::returned(answer.headers());
     let bytes = upstream::whole(answer).await?;
@@ -44,17 +46,24 @@ pub(crate) async fn denoise(
     let body = match replay::steps(route.answer, &answer, usage) {
         Some(steps) if streamed => {
             let prompt = asked.prompt;
-            let state = Playing { extractor, prompt, steps, now: None, route, _permit: permit };
+            let overheard = asked.awaited.map(|awaited| Overheard::new(awaited, Some(answer)));
+            let now = None;
+            let state =
+                Playing { extractor, prompt, steps, now, route, overheard, _permit: permit };
             Body::from_stream(stream::unfold(state, |mut state| async move {
                 let event = state.next().await?;
                 Some((Ok::<_, std::convert::Infallible>(Bytes::from(event)), state))
             }))
         }
         _ => {
+            let own = answer.clone();
             for place in replay::texts(route.answer, &answer) {
                 let Some(text) = answer.pointer_mut(&place) else { continue };
                 let noisy = text.as_str().unwrap_or_default();
                 *text = extractor.whole(&asked.prompt, noisy).await?.into();
+            }
+            if let Some(awaited) = asked.awaited {
+                awaited.remember(&own, &answer).await;
             }
             let whole = if streamed { replay::response(&answer) } else { answer.to_string() };
             Body::from(whole)
@@ -83,13 +92,19 @@ struct Playing {
     /// What is being rewritten, and how a piece of it becomes an event.
     now: Option<(Rewriting, replay::Wrap)>,
     route: &'static Route,
+    overheard: Option<Overheard>,
     _permit: OwnedSemaphorePermit,
 }
 
 impl Playing {
     async fn next(&mut self) -> Option<String> {
         match self.event().await {
-            Ok(event) => event,
+            Ok(event) => {
+                if let (Some(event), Some(overheard)) = (&event, &mut self.overheard) {
+                    overheard.hear(event).await;
+                }
+                event
+            }
             Err(fault) => {
                 (self.now, self.steps) = (None, VecDeque::new());
                 Some(failed(&fault, self.route.dialect))

@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, HeaderName, Method, Response, header};
 use cape_ledger::Cost;
 use tokio::sync::OwnedSemaphorePermit;
 
+use crate::answers::{Awaited, Overheard};
 use crate::body;
 use crate::denoise::{Asked, denoise};
 use crate::error::{Dialect, Fault};
@@ -33,7 +34,7 @@ pub(crate) async fn forward(
 }
 
 async fn exchange(
-    service: &Service,
+    service: &Arc<Service>,
     request: Request,
     route: &'static Route,
 ) -> Result<Response<Body>, Fault> {
@@ -41,14 +42,16 @@ async fn exchange(
     let client = headers::sent(request.headers())?;
     let who = service.ledger.spender(headers::key(request.headers()));
     let bytes = whole(service, request).await?;
-    let outgoing = body::read(&bytes, route.table, &service.policy())?;
-    let (texts, spent) = release::conversation(service, &who, &outgoing.said).await?;
-    let body = outgoing.fill(&texts);
-    let asked = Asked { headers: client, body, prompt: outgoing.prompt };
+    let policy = service.policy();
+    let outgoing = body::read(&bytes, route.table, &policy)?;
+    let released = release::conversation(service, &who, &outgoing.said).await?;
+    let body = outgoing.fill(&released.texts);
+    let awaited = Awaited::new(service, route, &policy, who, released.after);
+    let asked = Asked { headers: client, body, prompt: outgoing.prompt, awaited };
     let response = ask(service, route, asked, permit).await;
     // what is spent is spent, whatever comes of it
     let mut response = response.unwrap_or_else(|fault| fault.response(route.dialect));
-    state(&mut response, spent);
+    state(&mut response, released.spent);
     Ok(response)
 }
 
@@ -65,7 +68,7 @@ async fn ask(
     }
     let body = Some(asked.body.to_string());
     let answer = service.upstream.ask(Method::POST, route.path, asked.headers, body).await?;
-    answered(answer, route.dialect, permit).await
+    answered(answer, route.dialect, permit, asked.awaited).await
 }
 
 /// The place of a request among those that are served.
@@ -93,17 +96,24 @@ fn is_limit(error: &axum::Error) -> bool {
     std::error::Error::source(error).is_some_and(|source| source.to_string().contains("limit"))
 }
 
-/// Upstream's answer as the client gets it.
+/// Upstream's answer as the client gets it, remembered if it is one that may come back.
 pub(crate) async fn answered(
     answer: reqwest::Response,
     dialect: Dialect,
     permit: OwnedSemaphorePermit,
+    awaited: Option<Awaited>,
 ) -> Result<Response<Body>, Fault> {
     let (status, returned) = (answer.status(), headers::returned(answer.headers()));
+    let awaited = awaited.filter(|_| status.is_success());
     let body = if is_stream(answer.headers()) {
-        stream::pass(answer, dialect, permit)
+        let overheard = awaited.map(|awaited| Overheard::new(awaited, None));
+        stream::pass(answer, dialect, permit, overheard)
     } else {
-        Body::from(upstream::whole(answer).await?)
+        let bytes = upstream::whole(answer).await?;
+        if let Some(awaited) = awaited {
+            awaited.whole(&bytes).await;
+        }
+        Body::from(bytes)
     };
     let mut response = Response::new(body);
     *response.status_mut() = status;

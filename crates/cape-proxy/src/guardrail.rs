@@ -55,9 +55,9 @@ async fn verdict(service: &Service, request: Request) -> Result<(Value, Cost), F
     // LiteLLM's clients have keys of LiteLLM's
     let key = asked["request_data"]["user_api_key_hash"].as_str().map(str::as_bytes);
     let who = service.ledger.spender(key.unwrap_or_else(|| headers::key(&client)));
-    let (texts, spent) = release::conversation(service, &who, &outgoing.said).await?;
-    let texts = outgoing.fill(&texts)["texts"].take();
-    Ok((json!({"action": "GUARDRAIL_INTERVENED", "texts": texts}), spent))
+    let released = release::conversation(service, &who, &outgoing.said).await?;
+    let texts = outgoing.fill(&released.texts)["texts"].take();
+    Ok((json!({"action": "GUARDRAIL_INTERVENED", "texts": texts}), released.spent))
 }
 
 /// What LiteLLM would send besides the texts, as it is.

@@ -3,12 +3,14 @@
 //! It is a safeguard, so it fails closed: what it cannot perturb it refuses, and a body is built anew
 //! from tables of known fields, never forwarded.
 
+mod answers;
 mod body;
 mod connections;
 mod denoise;
 mod error;
 mod exchange;
 mod extractor;
+mod gather;
 mod guardrail;
 mod headers;
 mod listen;

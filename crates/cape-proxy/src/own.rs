@@ -57,7 +57,7 @@ pub(crate) async fn models(
     let listed = async {
         let (permit, client) = (permit(&service)?, client?);
         let answer = service.upstream.ask(Method::GET, "models", client, None).await?;
-        answered(answer, Dialect::OpenAi, permit).await
+        answered(answer, Dialect::OpenAi, permit, None).await
     };
     listed.await.unwrap_or_else(|fault: Fault| fault.response(Dialect::OpenAi))
 }

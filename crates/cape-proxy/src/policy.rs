@@ -50,7 +50,8 @@ pub enum Names {
 pub struct Policy {
     /// What users write.
     pub user: Action,
-    /// Earlier answers, which a conversation sends again; denoised ones hold private words.
+    /// Earlier answers, which a conversation sends again; denoised ones hold private words. To
+    /// perturb is to send upstream's own words where they are known.
     pub assistant: Action,
     /// Instructions of the operator's programs.
     pub system: Action,

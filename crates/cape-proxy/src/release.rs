@@ -4,20 +4,29 @@ use std::time::{Instant, SystemTime};
 
 use cape::terms::Terms;
 use cape::text::{Outcome, Release, TokenId, Tokens};
-use cape_ledger::{Cost, Error, Fresh, Spender};
+use cape_ledger::{Conversation, Cost, Error, Fresh, Spender};
 use serde::{Deserialize, Serialize};
 
 use crate::body::Said;
 use crate::error::Fault;
 use crate::service::Service;
 
-/// The texts of a conversation that are perturbed, as they are sent, and what that cost: nothing
-/// where they were sent before. An error means that nothing may be sent.
+/// The texts of a conversation that may be sent.
+pub(crate) struct Released {
+    /// Those that are perturbed, as they are sent.
+    pub(crate) texts: Vec<String>,
+    /// What that cost: nothing where they were sent before.
+    pub(crate) spent: Cost,
+    /// The conversation up to here.
+    pub(crate) after: Conversation,
+}
+
+/// What is sent of a conversation. An error means that nothing may be sent.
 pub(crate) async fn conversation(
     service: &Service,
     who: &Spender,
     said: &[Said],
-) -> Result<(Vec<String>, Cost), Fault> {
+) -> Result<Released, Fault> {
     let started = Instant::now();
     let released = if service.consistent_terms {
         one_by_one(service, who, said).await?
@@ -25,16 +34,12 @@ pub(crate) async fn conversation(
         together(service, who, said).await?
     };
     service.metrics.perturbed(started.elapsed());
-    service.metrics.spent(released.1);
+    service.metrics.spent(released.spent);
     Ok(released)
 }
 
 /// Each text for itself: all that are new are drawn for and paid for together.
-async fn together(
-    service: &Service,
-    who: &Spender,
-    said: &[Said],
-) -> Result<(Vec<String>, Cost), Fault> {
+async fn together(service: &Service, who: &Spender, said: &[Said]) -> Result<Released, Fault> {
     let now = SystemTime::now();
     let mut conversation = service.ledger.conversation(who, &service.settings);
     let (mut sent, mut new, mut places) = (Vec::new(), Vec::new(), Vec::new());
@@ -54,7 +59,7 @@ async fn together(
         sent.push(known.unwrap_or_default());
     }
     if new.is_empty() {
-        return Ok((sent, Cost::default()));
+        return Ok(Released { texts: sent, spent: Cost::default(), after: conversation });
     }
     let releases = service.perturber.perturb(new, None).await?;
     let fresh = releases.into_iter().zip(&places).map(|(release, (_, place))| Fresh {
@@ -66,7 +71,7 @@ async fn together(
     for ((i, _), text) in places.into_iter().zip(receipt.texts) {
         sent[i] = text;
     }
-    Ok((sent, receipt.spent))
+    Ok(Released { texts: sent, spent: receipt.spent, after: conversation })
 }
 
 /// A text as it is remembered where words are to become the same again: what was drawn for those
@@ -79,11 +84,7 @@ struct Remembered {
 
 /// One text after the other, each with the words of those before it. What is written down for one
 /// decides what the next is drawn with: it may be another proxy's draw.
-async fn one_by_one(
-    service: &Service,
-    who: &Spender,
-    said: &[Said],
-) -> Result<(Vec<String>, Cost), Fault> {
+async fn one_by_one(service: &Service, who: &Spender, said: &[Said]) -> Result<Released, Fault> {
     let now = SystemTime::now();
     let mut conversation = service.ledger.conversation(who, &service.settings);
     let (mut sent, mut spent, mut terms) = (Vec::new(), Cost::default(), Terms::default());
@@ -117,7 +118,15 @@ async fn one_by_one(
         terms.learn(text, &tokens, &drawn);
         sent.push(release);
     }
-    Ok((sent, spent))
+    Ok(Released { texts: sent, spent, after: conversation })
+}
+
+/// A text for which nothing was drawn, as it is remembered: its words teach no terms.
+pub(crate) fn undrawn(service: &Service, text: String) -> Option<String> {
+    if !service.consistent_terms {
+        return Some(text);
+    }
+    serde_json::to_string(&Remembered { text, drawn: Vec::new() }).ok()
 }
 
 fn drawn(tokens: &Tokens, release: &Release) -> Vec<u32> {

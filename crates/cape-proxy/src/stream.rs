@@ -7,6 +7,7 @@ use futures_util::stream;
 use reqwest::Response;
 use tokio::sync::OwnedSemaphorePermit;
 
+use crate::answers::Overheard;
 use crate::error::{Dialect, Fault};
 use crate::sse::Events;
 use crate::upstream::fault;
@@ -19,17 +20,24 @@ struct State {
     ready: VecDeque<String>,
     ended: bool,
     dialect: Dialect,
+    overheard: Option<Overheard>,
     _permit: OwnedSemaphorePermit,
 }
 
 /// Passes events on, whole ones only. Where upstream fails, the last event says so.
-pub(crate) fn pass(answer: Response, dialect: Dialect, permit: OwnedSemaphorePermit) -> Body {
+pub(crate) fn pass(
+    answer: Response,
+    dialect: Dialect,
+    permit: OwnedSemaphorePermit,
+    overheard: Option<Overheard>,
+) -> Body {
     let state = State {
         answer,
         events: Events::default(),
         ready: VecDeque::new(),
         ended: false,
         dialect,
+        overheard,
         _permit: permit,
     };
     Body::from_stream(stream::unfold(state, |mut state| async move {
@@ -42,6 +50,9 @@ impl State {
     async fn next(&mut self) -> Option<String> {
         loop {
             if let Some(event) = self.ready.pop_front() {
+                if let Some(overheard) = &mut self.overheard {
+                    overheard.hear(&event).await;
+                }
                 return Some(event);
             }
             if self.ended {

@@ -65,7 +65,7 @@ async fn a_history_is_sent_as_it_was_and_costs_nothing() {
             let now = first["messages"].as_array().unwrap();
             assert_eq!(now[..sent.len()], sent, "what was sent, unchanged");
             sent.clone_from(now);
-            // what the service answers is drawn for once, like the rest
+            // an answer that is not the service's is drawn for once, like the rest
             messages.push(said("assistant", "doctor and music"));
         }
         assert_eq!(trial.recorded().await, 2_000_000 * (6 * 5 + 5 * 2));

@@ -77,6 +77,24 @@ async fn a_word_becomes_the_same_and_is_paid_for_once() {
 }
 
 #[tokio::test]
+async fn an_answer_goes_back_as_it_was_and_teaches_nothing() {
+    let (own, trial) = ("doctor paris", Trial::sqlite());
+    let message = json!({"role": "assistant", "content": own});
+    let upstream = Recorder::new(reply(&json!({"choices": [{"index": 0, "message": message}]})));
+    let router = on(&trial, &upstream, Limits::default()).await;
+    assert_eq!(say(&router, &["paris love"]).await.header("x-cape-epsilon"), "4");
+    // a word of the user's becomes what it was; one of upstream's own is drawn for
+    let said = ["paris love", own, "doctor paris"];
+    assert_eq!(say(&router, &said).await.header("x-cape-epsilon"), "2");
+    let sent = upstream.bodies().pop().unwrap();
+    let word = |message: usize, n: usize| {
+        let text = sent["messages"][message]["content"].as_str().unwrap();
+        text.split(' ').nth(n).unwrap().to_owned()
+    };
+    assert_eq!((sent["messages"][1]["content"].as_str(), word(2, 1)), (Some(own), word(0, 0)));
+}
+
+#[tokio::test]
 async fn another_conversation_has_terms_of_its_own() {
     let upstream = Recorder::new(reply(&json!({})));
     let trial = Trial::sqlite();

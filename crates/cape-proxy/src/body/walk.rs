@@ -19,6 +19,15 @@ pub(crate) fn read(body: &[u8], table: &'static [Entry], policy: &Policy) -> Rea
     // the parser's own message can quote the body
     let value: Value = serde_json::from_slice(body)
         .map_err(|error| Refusal::Json { line: error.line(), column: error.column() })?;
+    read_value(&value, table, policy)
+}
+
+/// The same, of a body that is JSON already.
+pub(crate) fn read_value(
+    value: &Value,
+    table: &'static [Entry],
+    policy: &Policy,
+) -> Read<Outgoing> {
     let mut names = HashSet::new();
     if policy.tools == Gate::Pass
         && let Some(tools) = value.get("tools")
@@ -35,7 +44,7 @@ pub(crate) fn read(body: &[u8], table: &'static [Entry], policy: &Policy) -> Rea
         prompt: Vec::new(),
         path: Path(String::new()),
     };
-    let root = walk.object(&value, table)?;
+    let root = walk.object(value, table)?;
     Ok(Outgoing { root, said: walk.said, prompt: walk.prompt.join("\n\n") })
 }
 

@@ -1,0 +1,145 @@
+//! What upstream answered is remembered: sent back by the client, it goes to upstream as it came.
+//!
+//! A service learns nothing from its own words, so they cost nothing. Where they were rewritten for the
+//! client, its words are known by the rewritten ones, which upstream never gets.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use cape_ledger::{Conversation, Cost, Fresh, Spender};
+use serde_json::{Value, json};
+
+use crate::body::{self, Said};
+use crate::exchange::Route;
+use crate::gather::Gathered;
+use crate::policy::{Names, Policy};
+use crate::release;
+use crate::replay::Answer;
+use crate::service::Service;
+
+/// An answer that is still to come, and what it follows.
+pub(crate) struct Awaited {
+    service: Arc<Service>,
+    route: &'static Route,
+    policy: Policy,
+    who: Spender,
+    after: Conversation,
+}
+
+impl Awaited {
+    /// The answer to a conversation; none where answers do not come back.
+    pub(crate) fn new(
+        service: &Arc<Service>,
+        route: &'static Route,
+        policy: &Policy,
+        who: Spender,
+        after: Conversation,
+    ) -> Option<Self> {
+        // a call of a tool that the next turn does not declare is refused then
+        let policy = Policy { tool_names: Names::Pass, ..policy.clone() };
+        let service = Arc::clone(service);
+        let comes_back = matches!(route.answer, Answer::Chat | Answer::Message | Answer::Response);
+        comes_back.then_some(Self { service, route, policy, who, after })
+    }
+
+    /// Remembers an answer that came whole and is given as it came.
+    pub(crate) async fn whole(&self, answer: &[u8]) {
+        // what is larger than a request may be does not come back
+        if answer.len() <= self.service.max_body
+            && let Ok(answer) = serde_json::from_slice(answer)
+        {
+            self.remember(&answer, &answer).await;
+        }
+    }
+
+    /// Remembers upstream's own words in the place of those that the client is given. Where that
+    /// fails they are drawn for when they come back, like any others.
+    pub(crate) async fn remember(&self, own: &Value, given: &Value) {
+        let (own, given) = (self.alternatives(own), self.alternatives(given));
+        let mut messages = Vec::new();
+        if own.len() == given.len() {
+            for (own, given) in own.iter().zip(&given) {
+                messages.extend(self.places(own, given).unwrap_or_default());
+            }
+        }
+        if messages.is_empty() {
+            return;
+        }
+        let (ledger, limits) = (&self.service.ledger, &self.service.limits);
+        if ledger.release(&self.who, messages, limits, SystemTime::now()).await.is_err() {
+            tracing::warn!("an answer is not remembered");
+        }
+    }
+
+    /// What is remembered where; none where the texts of the two are not one another's.
+    fn places(&self, own: &Value, given: &Value) -> Option<Vec<Fresh>> {
+        let (own, given) = (self.said(own)?, self.said(given)?);
+        let kind = |said: &Said| (said.field, said.passes);
+        if !own.iter().map(kind).eq(given.iter().map(kind)) {
+            return None;
+        }
+        let mut conversation = self.after.clone();
+        let mut messages = Vec::new();
+        for (own, given) in own.into_iter().zip(given) {
+            let place = conversation.next(given.field.key(), &given.text);
+            if !given.passes {
+                let text = release::undrawn(&self.service, own.text)?;
+                messages.push(Fresh { place, text, cost: Cost::default() });
+            }
+        }
+        Some(messages)
+    }
+
+    /// The texts of an answer as they are read when it comes back.
+    fn said(&self, answer: &Value) -> Option<Vec<Said>> {
+        Some(body::read_value(answer, self.route.table, &self.policy).ok()?.said)
+    }
+
+    /// An answer as a part of the next request; several, where the client has a choice.
+    fn alternatives(&self, answer: &Value) -> Vec<Value> {
+        let message = |mut message: Value| {
+            message["role"] = json!("assistant");
+            json!({ "messages": [message] })
+        };
+        match self.route.answer {
+            Answer::Chat => {
+                let mut choices: Vec<&Value> =
+                    answer["choices"].as_array().into_iter().flatten().collect();
+                choices.sort_by_key(|choice| choice["index"].as_u64());
+                let own = choices.into_iter().map(|choice| {
+                    let said = &choice["message"];
+                    // services add fields of their own, which say nothing that is sent
+                    message(json!({"content": said["content"], "refusal": said["refusal"],
+                        "tool_calls": said["tool_calls"]}))
+                });
+                own.collect()
+            }
+            Answer::Message => vec![message(json!({ "content": answer["content"] }))],
+            Answer::Response => vec![json!({ "input": answer["output"] })],
+            Answer::Completion | Answer::Vectors => Vec::new(),
+        }
+    }
+}
+
+/// An answer that is given to the client in pieces.
+pub(crate) struct Overheard {
+    awaited: Awaited,
+    gathered: Gathered,
+    /// Upstream's own words, where they are rewritten.
+    own: Option<Value>,
+}
+
+impl Overheard {
+    pub(crate) fn new(awaited: Awaited, own: Option<Value>) -> Self {
+        let gathered = Gathered::new(awaited.route.answer, awaited.service.max_body);
+        Self { awaited, gathered, own }
+    }
+
+    /// Hears an event before the client does. At the last one the answer is remembered: the next
+    /// request may follow at once.
+    pub(crate) async fn hear(&mut self, event: &str) {
+        if let Some(given) = self.gathered.take(event) {
+            self.awaited.remember(self.own.as_ref().unwrap_or(&given), &given).await;
+        }
+    }
+}
