@@ -207,6 +207,7 @@ impl Ledger {
         if cost != Cost::default() {
             write_down(&mut transaction, who, day, cost).await?;
         }
+        self.store.in_place()?;
         transaction.commit().await?;
         Ok(Receipt { texts, spent: cost, left })
     }

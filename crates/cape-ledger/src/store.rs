@@ -1,6 +1,6 @@
 //! The database: SQLite in a file, or PostgreSQL by URL, spoken to in the same words.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -44,6 +44,23 @@ enum Dialect {
 pub(crate) struct Store {
     pool: AnyPool,
     dialect: Dialect,
+    /// SQLite's file, and which one it was when it was opened.
+    file: Option<(PathBuf, Identity)>,
+}
+
+/// What tells a file from another one in its place: device and inode, where there are such.
+type Identity = (u64, u64);
+
+#[cfg(unix)]
+fn identity(path: &Path) -> std::io::Result<Identity> {
+    use std::os::unix::fs::MetadataExt;
+    let file = path.metadata()?;
+    Ok((file.dev(), file.ino()))
+}
+
+#[cfg(not(unix))]
+fn identity(path: &Path) -> std::io::Result<Identity> {
+    path.metadata().map(|_| (0, 0))
 }
 
 /// Whether a ledger is made where there is none.
@@ -58,12 +75,13 @@ impl Store {
     pub(crate) async fn connect(url: &str, missing: Missing) -> Result<Self> {
         sqlx::any::install_default_drivers();
         let file = url.strip_prefix("sqlite://").or(url.strip_prefix("sqlite:"));
+        let path = Path::new(file.unwrap_or(url));
         let (dialect, connections, url) = match (url.split_once("://"), file) {
             (Some(("postgres" | "postgresql", _)), _) => (Dialect::Postgres, 8, url.to_owned()),
             // it may hold a password, which would be shown as the name of a file
             (Some(_), None) => return Err(Error::Scheme),
             // writers wait for one another in any case, and in line they wait fairly
-            (_, file) => (Dialect::Sqlite, 1, sqlite(Path::new(file.unwrap_or(url)), missing)?),
+            _ => (Dialect::Sqlite, 1, sqlite(path, missing)?),
         };
         let options = AnyConnectOptions::from_str(&url)?.disable_statement_logging();
         // a pool keeps to itself why it has no connection
@@ -81,7 +99,16 @@ impl Store {
             .acquire_timeout(PATIENCE)
             .after_connect(move |connection, _| Box::pin(prepare(connection, prepared)))
             .connect_lazy_with(options);
-        Ok(Self { pool, dialect })
+        let file = match dialect {
+            Dialect::Postgres => None,
+            Dialect::Sqlite => {
+                let failed = |source| Error::File { path: path.to_owned(), source };
+                let full = path.canonicalize().map_err(failed)?;
+                let own = identity(&full).map_err(failed)?;
+                Some((full, own))
+            }
+        };
+        Ok(Self { pool, dialect, file })
     }
 
     /// Begins what happens as a whole or not at all. SQLite lets one writer in at a time from here
@@ -94,6 +121,16 @@ impl Store {
                 Dialect::Postgres => "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
             })
             .await?)
+    }
+
+    /// Fails where SQLite's file was removed or replaced: what is written to it would be lost.
+    pub(crate) fn in_place(&self) -> Result<()> {
+        match &self.file {
+            Some((path, own)) if !identity(path).is_ok_and(|there| there == *own) => {
+                Err(Error::Damaged("its file is not the one that was opened"))
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(crate) fn pool(&self) -> &AnyPool {

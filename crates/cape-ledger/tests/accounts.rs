@@ -162,3 +162,20 @@ async fn an_account_that_was_spoilt_stops_everything() {
         assert!(matches!(spend().await, Err(Error::Damaged(_))));
     }
 }
+
+/// What is written to a file that is no longer there would be lost at the next start.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_file_that_was_taken_away_is_noticed() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("ledger.db");
+    let key = cape_ledger::Key::open(&dir.path().join("key")).unwrap();
+    let ledger = Ledger::open(file.to_str().unwrap(), key).await.unwrap();
+    let who = ledger.spender(b"alice");
+    let spend = async || ledger.spend(&who, Cost::new(1, 1.0), &Limits::default(), day(1)).await;
+    assert!(spend().await.is_ok());
+    std::fs::rename(&file, dir.path().join("away")).unwrap();
+    assert!(matches!(spend().await, Err(Error::Damaged(_))));
+    std::fs::write(&file, "").unwrap();
+    assert!(matches!(spend().await, Err(Error::Damaged(_))));
+}
