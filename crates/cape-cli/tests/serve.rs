@@ -96,7 +96,7 @@ impl Proxy {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let body = body.to_string();
         let head = format!(
-            "POST {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer secret-key\r\n\
+            "POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\nauthorization: Bearer secret-key\r\n\
              user-agent: zqcanary\r\ncontent-length: {}\r\n\r\n",
             body.len()
         );
@@ -218,8 +218,7 @@ fn what_was_booked_before_a_kill_is_sent_for_nothing_afterwards() {
     let asking = std::thread::spawn(move || {
         let body = chat("user").to_string();
         let mut stream = TcpStream::connect(address).unwrap();
-        let head =
-            "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer secret-key";
+        let head = "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\nauthorization: Bearer secret-key";
         write!(stream, "{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).unwrap();
         let mut answer = String::new();
         let _ = stream.read_to_string(&mut answer);
@@ -292,7 +291,7 @@ fn a_killed_proxy_never_sent_more_than_was_booked() {
                                 .to_string();
                         let Ok(mut stream) = TcpStream::connect(&address) else { return };
                         let head =
-                            "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nconnection: close";
+                            "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\nconnection: close";
                         let length = body.len();
                         let asked =
                             write!(stream, "{head}\r\ncontent-length: {length}\r\n\r\n{body}");

@@ -19,6 +19,9 @@ pub enum Error {
     /// The extractor is elsewhere.
     #[error("the extractor sees the true prompts, and is not on this machine")]
     ExtractorElsewhere,
+    /// Rewritten answers would be sent as they are.
+    #[error("with an extractor earlier answers hold private words: `assistant` cannot be \"pass\"")]
+    RewrittenPass,
     /// The mechanism promises nothing that a proxy could rely on.
     #[error("the proxy needs a mechanism with a proven privacy loss for any two tokens")]
     Unproven,
@@ -55,6 +58,14 @@ pub(crate) enum Fault {
     Refused(#[from] Refusal),
     #[error("the header {0} has a value that cape does not send")]
     Header(&'static str),
+    #[error(
+        "authorization and x-api-key come together, and cape cannot tell whose budget to charge"
+    )]
+    TwoKeys,
+    #[error("cape takes no requests of web pages (they have the header origin)")]
+    Page,
+    #[error("the body must be of the type application/json")]
+    Kind,
     #[error("a text cannot be perturbed: {0}")]
     Text(#[source] cape::Error),
     #[error("{0}; nothing was sent")]
@@ -99,7 +110,10 @@ impl Fault {
         match self {
             Self::Refused(_)
             | Self::Header(_)
+            | Self::TwoKeys
             | Self::Text(cape::Error::ControlCharacter { .. }) => StatusCode::BAD_REQUEST,
+            Self::Page => StatusCode::FORBIDDEN,
+            Self::Kind => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Text(_) => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Ledger(LedgerError::Refused(_)) => StatusCode::TOO_MANY_REQUESTS,
             Self::NotFound => StatusCode::NOT_FOUND,
@@ -118,7 +132,9 @@ impl Fault {
     pub(crate) fn code(&self) -> &'static str {
         match self {
             Self::Refused(Refusal::Blocked { .. }) => "cape_blocked",
-            Self::Refused(_) | Self::Header(_) => "cape_refused",
+            Self::Refused(_) | Self::Header(_) | Self::TwoKeys | Self::Page | Self::Kind => {
+                "cape_refused"
+            }
             Self::Text(_) => "cape_text",
             Self::Ledger(LedgerError::Refused(_)) => "cape_budget",
             Self::Ledger(_) => "cape_ledger",

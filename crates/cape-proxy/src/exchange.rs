@@ -78,7 +78,17 @@ pub(crate) fn permit(service: &Service) -> Result<OwnedSemaphorePermit, Fault> {
 
 /// The whole body, if it is not too large and comes in time.
 pub(crate) async fn whole(service: &Service, request: Request) -> Result<Vec<u8>, Fault> {
-    let announced = request.headers().get(header::CONTENT_LENGTH);
+    let headers = request.headers();
+    // a page may send what needs no leave, and would spend what is not its own
+    if headers.contains_key(header::ORIGIN) {
+        return Err(Fault::Page);
+    }
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default();
+    if !kind.trim().eq_ignore_ascii_case("application/json") {
+        return Err(Fault::Kind);
+    }
+    let announced = headers.get(header::CONTENT_LENGTH);
     let announced = announced.and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
     if announced.is_some_and(|length| length > service.max_body) {
         return Err(Fault::TooLarge(service.max_body));

@@ -50,6 +50,7 @@ async fn verdict(service: &Service, request: Request) -> Result<(Value, Cost), F
     }
     let policy = service.policy();
     passes(&asked, &policy)?;
+    covered(&asked)?;
     let texts = json!({ "texts": asked["texts"] }).to_string();
     let outgoing = body::read(texts.as_bytes(), TEXTS, &policy)?;
     // LiteLLM's clients have keys of LiteLLM's
@@ -58,6 +59,32 @@ async fn verdict(service: &Service, request: Request) -> Result<(Value, Cost), F
     let released = release::conversation(service, &who, &outgoing.said).await?;
     let texts = outgoing.fill(&released.texts)["texts"].take();
     Ok((json!({"action": "GUARDRAIL_INTERVENED", "texts": texts}), released.spent))
+}
+
+/// Whether all that is said in the messages is among the texts: what is not would be sent as it is.
+fn covered(asked: &Value) -> Result<(), Refusal> {
+    let texts = asked["texts"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let messages = asked["structured_messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let part = |part: &Value| part["type"] == "text" && texts.contains(&part["text"]);
+    let said = |content: &Value| match content {
+        Value::Array(parts) => parts.iter().all(part),
+        content => texts.contains(content),
+    };
+    let known = |(key, value): (&String, &Value)| match (key.as_str(), value) {
+        ("role" | "tool_call_id", value) => value.is_string(),
+        ("content", content) => said(content),
+        // the policy has spoken of them
+        ("tool_calls", _) | (_, Value::Null) => true,
+        _ => false,
+    };
+    for (i, message) in messages.iter().enumerate() {
+        if !message.as_object().is_some_and(|fields| fields.iter().all(known)) {
+            let path = format!("structured_messages[{i}]");
+            let expected = "a message of which `texts` has every text, and nothing else".into();
+            return Err(Refusal::Value { path, expected });
+        }
+    }
+    Ok(())
 }
 
 /// What LiteLLM would send besides the texts, as it is.
@@ -73,6 +100,14 @@ fn passes(asked: &Value, policy: &Policy) -> Result<(), Refusal> {
         ("tools", "tools", policy.tools == Gate::Pass),
         ("tool_calls", "tool-calls", policy.tool_calls == Action::Pass),
     ];
+    let calls = |message: &Value| !message["tool_calls"].is_null();
+    let messages = asked["structured_messages"].as_array();
+    if messages.is_some_and(|messages| messages.iter().any(calls))
+        && policy.tool_calls != Action::Pass
+    {
+        let (path, why) = ("structured_messages".into(), "a guardrail can change texts alone");
+        return Err(Refusal::Blocked { path, why, key: "tool-calls" });
+    }
     for (name, key, passes) in passed {
         let empty = match &asked[name] {
             Value::Null => true,

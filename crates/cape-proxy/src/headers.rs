@@ -24,30 +24,39 @@ const RETURNED: [&str; 5] =
 
 /// Credentials are for upstream: they are sent, never stored, never logged.
 fn credentials(value: &str) -> bool {
-    value.len() <= 4096
+    value.len() <= 4096 && !value.contains('\t')
 }
 
 fn account(value: &str) -> bool {
     value.len() <= 64 && value.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b))
 }
 
+/// A year, a month and a day.
 fn date(value: &str) -> bool {
-    value.len() == 10 && value.bytes().all(|b| b.is_ascii_digit() || b == b'-')
+    let digits =
+        |(part, len): (&str, usize)| part.len() == len && part.bytes().all(|b| b.is_ascii_digit());
+    value.split('-').count() == 3 && value.split('-').zip([4, 2, 2]).all(digits)
 }
 
-/// Names of features end in a date.
+/// A few names of features, each of which ends in a date.
 fn features(value: &str) -> bool {
     let feature = |name: &str| {
-        let dated = name.rsplit('-').take(3).all(|part| part.bytes().all(|b| b.is_ascii_digit()));
+        let dated = name.len().checked_sub(11).and_then(|at| name.split_at_checked(at));
         let fits = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
-        dated && name.len() <= 64 && name.bytes().all(fits)
+        dated.is_some_and(|(_, end)| end.starts_with('-') && date(&end[1..]))
+            && name.len() <= 48
+            && name.bytes().all(fits)
     };
-    value.split(',').map(str::trim).all(feature)
+    value.split(',').count() <= 8 && value.split(',').map(str::trim).all(feature)
 }
 
 /// What goes to upstream of a client's headers.
 pub(crate) fn sent(client: &HeaderMap) -> Result<HeaderMap, Fault> {
     let mut sent = HeaderMap::new();
+    // upstream would choose one of them, and another account could be charged
+    if client.contains_key("authorization") && client.contains_key("x-api-key") {
+        return Err(Fault::TwoKeys);
+    }
     for (name, fits) in SENT {
         let Some(value) = client.get(name) else { continue };
         if !value.to_str().is_ok_and(fits) {
@@ -120,7 +129,12 @@ mod tests {
             let fault = sent(&client).unwrap_err().to_string();
             assert!(fault.contains(name) && !fault.contains("canary"));
         }
-        assert!(sent(&map(&[("anthropic-beta", "canary")])).is_err());
+        for beta in ["canary", "canary---", "canary-2025-05", "canary-0-0-0", "-2025-05-1x"] {
+            assert!(sent(&map(&[("anthropic-beta", beta)])).is_err(), "{beta}");
+        }
+        assert!(sent(&map(&[("anthropic-version", "0123456789")])).is_err());
+        assert!(sent(&map(&[("authorization", "Bearer\tk")])).is_err());
+        assert!(sent(&map(&[("authorization", "Bearer k"), ("x-api-key", "l")])).is_err());
     }
 
     #[test]
@@ -129,7 +143,6 @@ mod tests {
             assert_eq!(key(&map(&[("authorization", spelt)])), b"one", "{spelt}");
         }
         assert_eq!(key(&map(&[("x-api-key", "one")])), b"one");
-        assert_eq!(key(&map(&[("authorization", "Bearer two"), ("x-api-key", "one")])), b"two");
         assert_eq!(key(&HeaderMap::new()), b"");
     }
 }

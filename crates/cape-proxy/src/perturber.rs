@@ -47,20 +47,31 @@ struct Job {
     done: oneshot::Sender<Result<Vec<Release>, cape::Error>>,
 }
 
-/// A thread that perturbs whatever has come in while it was busy, all at once. Nobody waits for
-/// company: a text that comes alone goes alone.
+/// How many bytes make a request a long one: some hundred tokens.
+const LONG: usize = 4096;
+
+/// Two threads that each perturb whatever has come in while they were busy, all at once. Nobody waits
+/// for company: a text that comes alone goes alone. Long requests have a thread of their own, and
+/// short ones do not wait for them.
 pub(crate) struct Perturber {
     sanitizer: Arc<Sanitizer>,
-    jobs: mpsc::UnboundedSender<Job>,
+    short: mpsc::UnboundedSender<Job>,
+    long: mpsc::UnboundedSender<Job>,
 }
 
 impl Perturber {
     pub(crate) fn start(sanitizer: Arc<Sanitizer>) -> std::io::Result<Self> {
-        // how many requests there can be is limited where they come in
-        let (jobs, queue) = mpsc::unbounded_channel();
-        let own = Arc::clone(&sanitizer);
-        std::thread::Builder::new().name("perturber".into()).spawn(move || work(&own, queue))?;
-        Ok(Self { sanitizer, jobs })
+        let thread = || {
+            // how many requests there can be is limited where they come in
+            let (jobs, queue) = mpsc::unbounded_channel();
+            let own = Arc::clone(&sanitizer);
+            std::thread::Builder::new()
+                .name("perturber".into())
+                .spawn(move || work(&own, queue))?;
+            std::io::Result::Ok(jobs)
+        };
+        let (short, long) = (thread()?, thread()?);
+        Ok(Self { sanitizer, short, long })
     }
 
     /// The tokens that a text is perturbed by.
@@ -78,7 +89,9 @@ impl Perturber {
             return Ok(Vec::new());
         }
         let (done, releases) = oneshot::channel();
-        self.jobs.send(Job { texts, terms, done }).map_err(|_| Fault::Perturber)?;
+        let is_long = texts.iter().map(String::len).sum::<usize>() > LONG;
+        let jobs = if is_long { &self.long } else { &self.short };
+        jobs.send(Job { texts, terms, done }).map_err(|_| Fault::Perturber)?;
         releases.await.map_err(|_| Fault::Perturber)?.map_err(Fault::Text)
     }
 }

@@ -62,13 +62,18 @@ async fn together(service: &Service, who: &Spender, said: &[Said]) -> Result<Rel
         return Ok(Released { texts: sent, spent: Cost::default(), after: conversation });
     }
     let releases = service.perturber.perturb(new, None).await?;
-    let fresh = releases.into_iter().zip(&places).map(|(release, (_, place))| Fresh {
-        place: *place,
-        cost: cost(&release),
-        text: release.text,
-    });
-    let receipt = service.ledger.release(who, fresh.collect(), &service.limits, now).await?;
-    for ((i, _), text) in places.into_iter().zip(receipt.texts) {
+    let (mut fresh, mut drawn) = (Vec::new(), Vec::new());
+    for (release, (i, place)) in releases.into_iter().zip(places) {
+        if release.privacy.sensitive == 0 {
+            // nothing was drawn: it comes out the same every time, and need not be remembered
+            sent[i] = release.text;
+        } else {
+            fresh.push(Fresh { place, cost: cost(&release), text: release.text });
+            drawn.push(i);
+        }
+    }
+    let receipt = service.ledger.release(who, fresh, &service.limits, now).await?;
+    for (i, text) in drawn.into_iter().zip(receipt.texts) {
         sent[i] = text;
     }
     Ok(Released { texts: sent, spent: receipt.spent, after: conversation })

@@ -100,11 +100,15 @@ async fn reloads(service: Arc<Service>, reload: impl Fn() -> Option<Policy> + Se
     use tokio::signal::unix::{SignalKind, signal};
     let Ok(mut hangup) = signal(SignalKind::hangup()) else { return };
     while hangup.recv().await.is_some() {
-        let policy = reload();
-        tracing::info!(changed = policy.is_some(), "policy read again");
-        if let Some(policy) = policy {
-            service.set_policy(policy);
-        }
+        let changed = match reload().map(|policy| service.set_policy(policy)) {
+            Some(Ok(())) => true,
+            Some(Err(error)) => {
+                tracing::warn!(%error, "the policy stays as it was");
+                false
+            }
+            None => false,
+        };
+        tracing::info!(changed, "policy read again");
     }
 }
 

@@ -18,7 +18,7 @@ use crate::exchange::{self, Route};
 use crate::extractor::{Ask, Extractor};
 use crate::metrics::Metrics;
 use crate::perturber::{Perturber, Sanitizer};
-use crate::policy::Policy;
+use crate::policy::{Action, Policy};
 use crate::replay::Answer;
 use crate::settings::Settings;
 use crate::upstream::Upstream;
@@ -62,6 +62,10 @@ impl Service {
         if guarantee.notion != Notion::Ldp || guarantee.evidence == Evidence::None {
             return Err(Error::Unproven);
         }
+        let extractor = Extractor::new(settings, ask)?.map(Arc::new);
+        if extractor.is_some() && settings.policy.assistant == Action::Pass {
+            return Err(Error::RewrittenPass);
+        }
         let timeout = Duration::from_secs(settings.timeout);
         let idle = Duration::from_secs(settings.idle_timeout);
         let base = settings.upstream.as_deref().unwrap_or_default();
@@ -76,7 +80,7 @@ impl Service {
             perturber: started.map_err(|source| Error::Io { what, source })?,
             describe,
             upstream: Upstream::new("the upstream", base, timeout, idle)?,
-            extractor: Extractor::new(settings, ask)?.map(Arc::new),
+            extractor,
             ledger,
             limits: settings.limits,
             settings: in_words,
@@ -94,9 +98,13 @@ impl Service {
         Arc::clone(&self.policy.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Another policy for the requests to come.
-    pub fn set_policy(&self, policy: Policy) {
+    /// Another policy for the requests to come, if it may be one here.
+    pub fn set_policy(&self, policy: Policy) -> Result<(), Error> {
+        if self.extractor.is_some() && policy.assistant == Action::Pass {
+            return Err(Error::RewrittenPass);
+        }
         *self.policy.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
+        Ok(())
     }
 }
 

@@ -55,7 +55,7 @@ impl Default for Settings {
         Self {
             upstream: None,
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8787)),
-            max_body: 4 << 20,
+            max_body: 256 << 10,
             max_requests: 64,
             timeout: 120,
             idle_timeout: 120,

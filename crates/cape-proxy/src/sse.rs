@@ -35,9 +35,14 @@ impl Events {
         if self.bytes.len() > LONGEST { Err(Malformed) } else { Ok(()) }
     }
 
-    /// Whether nothing is left when the stream ends.
-    pub(crate) fn is_done(&self) -> bool {
-        self.bytes.iter().all(u8::is_ascii_whitespace)
+    /// What is left when the stream ends: nothing, or an event without its blank line.
+    pub(crate) fn end(&mut self) -> Result<Option<String>, Malformed> {
+        let mut rest = std::mem::take(&mut self.bytes);
+        if rest.iter().all(u8::is_ascii_whitespace) {
+            return Ok(None);
+        }
+        rest.extend_from_slice(b"\n\n");
+        check(rest).map(Some)
     }
 }
 
@@ -59,7 +64,8 @@ fn check(event: Vec<u8>) -> Result<String, Malformed> {
         }
     }
     match data(&event) {
-        Some(data) if data != "[DONE]" => {
+        // some keep a connection alive by no data at all
+        Some(data) if data != "[DONE]" && !data.is_empty() => {
             serde_json::from_str::<serde::de::IgnoredAny>(&data).map_err(|_| Malformed)?;
         }
         _ => {}
@@ -86,7 +92,7 @@ mod tests {
         for piece in pieces {
             events.push(piece, &mut found).unwrap();
         }
-        assert!(events.is_done());
+        assert_eq!(events.end(), Ok(None));
         found
     }
 
@@ -131,6 +137,9 @@ mod tests {
         }
         let mut cut = Events::default();
         assert_eq!(cut.push(b"data: {\"a\"", &mut Vec::new()), Ok(()));
-        assert!(!cut.is_done());
+        assert_eq!(cut.end(), Err(Malformed));
+        let mut last = Events::default();
+        assert_eq!(last.push(b"data:\n\ndata: [DONE]\n", &mut Vec::new()), Ok(()));
+        assert_eq!(last.end(), Ok(Some("data: [DONE]\n\n\n".into())));
     }
 }

@@ -67,14 +67,12 @@ impl State {
 
     async fn read(&mut self) -> Result<(), Fault> {
         let chunk = self.answer.chunk().await.map_err(|error| fault(&error, Fault::Broken))?;
-        match chunk {
-            Some(bytes) => self.events.push(&bytes, &mut self.ready).map_err(|_| Fault::Malformed),
-            None if self.events.is_done() => {
-                self.ended = true;
-                Ok(())
-            }
-            None => Err(Fault::Broken),
-        }
+        let Some(bytes) = chunk else {
+            self.ended = true;
+            self.ready.extend(self.events.end().map_err(|_| Fault::Broken)?);
+            return Ok(());
+        };
+        self.events.push(&bytes, &mut self.ready).map_err(|_| Fault::Malformed)
     }
 }
 

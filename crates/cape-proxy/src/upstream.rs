@@ -81,7 +81,9 @@ impl Upstream {
         let answer = answer
             .map_err(|_| Fault::Timeout)?
             .map_err(|error| fault(&error, Fault::Unreachable))?;
-        if answer.status().is_redirection() || answer.status().is_informational() {
+        // it was not asked to compress
+        let coded = answer.headers().contains_key(header::CONTENT_ENCODING);
+        if coded || answer.status().is_redirection() || answer.status().is_informational() {
             return Err(Fault::Malformed);
         }
         Ok(answer)

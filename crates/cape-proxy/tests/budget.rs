@@ -343,9 +343,11 @@ async fn a_lost_connection_to_the_ledger_sends_nothing() {
         }
         assert!(refused >= 6, "{refused}");
         assert_eq!(upstream.count(), 1);
-        // of what was refused at most the commit whose answer was lost is booked
+        // of what was refused at most the commit whose answer was lost is booked; whether it is
+        // depends on how the packets were cut
         let booked = trial.recorded().await;
-        assert_eq!(booked, if fault == Fault::After { 4_000_000 } else { 2_000_000 });
+        let most = if fault == Fault::After { 4_000_000 } else { 2_000_000 };
+        assert!((2_000_000..=most).contains(&booked), "{booked}");
         relay.fail_after(0);
         assert_eq!(send(&router, get("/ready")).await.status, 503);
     }

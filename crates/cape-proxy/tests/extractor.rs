@@ -156,6 +156,22 @@ async fn upstreams_errors_are_not_rewritten() {
     assert_eq!(extractor.count(), 0);
 }
 
+/// Rewritten answers hold private words: a policy that sends them as they are is none.
+#[tokio::test]
+async fn rewritten_answers_cannot_pass() {
+    let policy = cape_proxy::Policy { assistant: cape_proxy::Action::Pass, ..Default::default() };
+    let own = cape_proxy::Settings {
+        extractor_url: Some("http://127.0.0.1:1/v1".into()),
+        ..settings("http://127.0.0.1:9/v1")
+    };
+    let passing = cape_proxy::Settings { policy: policy.clone(), ..own.clone() };
+    assert!(served::service(&passing, served::ledger().await.0).is_err());
+    let service = served::service(&own, served::ledger().await.0).unwrap();
+    assert!(service.set_policy(policy.clone()).is_err());
+    let without = served::service(&settings("http://127.0.0.1:9/v1"), served::ledger().await.0);
+    assert!(without.unwrap().set_policy(policy).is_ok());
+}
+
 #[tokio::test]
 async fn an_extractor_elsewhere_must_be_allowed() {
     let make = async |url: &str, elsewhere| {

@@ -8,7 +8,6 @@ mod served;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::Request;
 use recorder::{Recorder, Step, answer, stream};
 use serde_json::json;
 use served::{CANARY, chat, get, post, router, send, settings};
@@ -138,7 +137,7 @@ async fn bodies_have_a_size_and_a_time() {
     let long = send(&router, post(CHAT, &chat(&"a ".repeat(1000)))).await;
     assert_eq!((long.status, &long.json()["error"]["code"]), (413, &json!("cape_too_large")));
     let pending = futures_util::stream::pending::<Result<String, std::convert::Infallible>>();
-    let slow = Request::post(CHAT).body(Body::from_stream(pending)).unwrap();
+    let slow = served::json_post(CHAT).body(Body::from_stream(pending)).unwrap();
     assert_eq!(send(&router, slow).await.status, 408);
     assert_eq!(upstream.count(), 0);
 }

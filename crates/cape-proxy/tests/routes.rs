@@ -82,7 +82,7 @@ async fn what_is_not_served_is_not_sent() {
     assert_eq!(send(&router, get("/v1/chat/completions")).await.status, 405);
     for body in ["", "{", "\"zqcanary\"", "[]", "{\"zqcanary\": 1}", "null"] {
         for path in ["/v1/chat/completions", "/v1/messages", "/perturb"] {
-            let request = Request::post(path).body(Body::from(body)).unwrap();
+            let request = served::json_post(path).body(Body::from(body)).unwrap();
             assert_eq!(send(&router, request).await.status, 400, "{path} {body}");
         }
     }
@@ -106,6 +106,23 @@ async fn refusals_speak_the_clients_language() {
     let bell = send(&router, post("/v1/chat/completions", &chat("a\u{7}b"))).await;
     assert_eq!((bell.status, &bell.json()["error"]["code"]), (400, &json!("cape_text")));
     assert_eq!(upstream.count(), 0);
+}
+
+/// A page in the user's browser may send a form or a text without asking, and would spend.
+#[tokio::test]
+async fn web_pages_are_not_served() {
+    let upstream = Recorder::new(reply(&hello()));
+    let router = router(&settings(&upstream.url)).await;
+    let body = || Body::from(chat("hello there").to_string());
+    for path in ["/v1/chat/completions", "/perturb"] {
+        let page = served::json_post(path).header("origin", "https://a.example").body(body());
+        assert_eq!(send(&router, page.unwrap()).await.status, 403);
+        let form = Request::post(path).header("content-type", "text/plain").body(body());
+        assert_eq!(send(&router, form.unwrap()).await.status, 415);
+    }
+    let both = served::json_post("/v1/chat/completions").header("authorization", "Bearer k");
+    let both = both.header("x-api-key", "l").body(body()).unwrap();
+    assert_eq!((send(&router, both).await.status, upstream.count()), (400, 0));
 }
 
 #[tokio::test]
@@ -190,9 +207,24 @@ async fn the_guardrail_of_litellm_perturbs_or_blocks() {
     {
         assert_eq!(ask(body).await.json()["action"], "BLOCKED");
     }
+    // what is said in the messages and is not among the texts would be sent as it is
+    let user = |content: Value| json!({"role": "user", "content": content});
+    for (message, action) in [
+        (user(json!("a")), "GUARDRAIL_INTERVENED"),
+        (user(json!([{"type": "text", "text": "a"}])), "GUARDRAIL_INTERVENED"),
+        (user(json!(CANARY)), "BLOCKED"),
+        (user(json!([{"type": "text", "text": CANARY}])), "BLOCKED"),
+        (user(json!([{"type": "file", "file": CANARY}])), "BLOCKED"),
+        (json!({"role": "user", "content": "a", "name": CANARY}), "BLOCKED"),
+        (json!({"role": "assistant", "tool_calls": [CANARY]}), "BLOCKED"),
+        (json!(CANARY), "BLOCKED"),
+    ] {
+        let body = json!({"texts": ["a"], "structured_messages": [user(json!("a")), message]});
+        assert_eq!(ask(body).await.json()["action"], action);
+    }
     let answer = ask(json!({"texts": [CANARY], "input_type": "response"})).await.json();
     assert_eq!(answer, json!({"action": "NONE"}));
-    let broken = Request::post(path).body(Body::from("{")).unwrap();
+    let broken = served::json_post(path).body(Body::from("{")).unwrap();
     assert_eq!(send(&router, broken).await.json()["action"], "BLOCKED");
 }
 

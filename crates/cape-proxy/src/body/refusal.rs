@@ -27,7 +27,9 @@ pub enum Refusal {
         expected: String,
     },
     /// The operator does not let it through.
-    #[error("{path} is blocked: {why}; `{key}` in [proxy.policy] of cape.toml decides that")]
+    #[error(
+        "{path} is blocked: {why}; `{key}` in [proxy.policy] of cape.toml can let it through (README, The proxy)"
+    )]
     Blocked {
         /// Where it is.
         path: String,

@@ -10,8 +10,8 @@ pub(crate) enum Kind {
     Url,
 }
 
-/// The stretches of a text, in order and without gaps. A fence that is never closed reaches to the
-/// end, a single backtick to the end of its line or else is prose.
+/// The stretches of a text, in order and without gaps. Only what is code or an address beyond doubt is
+/// one: what is taken for one may be sent as it is.
 pub(crate) fn segments(text: &str) -> Vec<(Kind, Range<usize>)> {
     let mut found = Vec::new();
     let (mut at, mut prose) = (0, 0);
@@ -22,7 +22,9 @@ pub(crate) fn segments(text: &str) -> Vec<(Kind, Range<usize>)> {
             _ => None,
         };
         let Some((kind, end)) = special else {
-            at += c.len_utf8();
+            // of a run of backticks that begins no code, none does
+            let run = if c == '`' { ticks(&text[at..]) } else { c.len_utf8() };
+            at += run;
             continue;
         };
         if prose < at {
@@ -37,18 +39,42 @@ pub(crate) fn segments(text: &str) -> Vec<(Kind, Range<usize>)> {
     found
 }
 
-/// Where code that begins here ends.
-fn code(text: &str, at: usize) -> Option<usize> {
-    if text[at..].starts_with("```") {
-        let inside = at + 3;
-        return Some(text[inside..].find("```").map_or(text.len(), |end| inside + end + 3));
-    }
-    let inside = at + 1;
-    let line = text[inside..].find('\n').map_or(text.len(), |end| inside + end);
-    text[inside..line].find('`').map(|end| inside + end + 1)
+/// How many backticks a text begins with.
+fn ticks(text: &str) -> usize {
+    text.bytes().take_while(|&b| b == b'`').count()
 }
 
-/// Where a web address that begins here ends: at white space, quotes or brackets.
+/// Where code that begins here ends. A fence stands alone on its lines and is closed by as many
+/// backticks; inline code is closed on its line, and neither end of it stands in a word.
+fn code(text: &str, at: usize) -> Option<usize> {
+    let count = ticks(&text[at..]);
+    let before = &text[..at];
+    if count >= 3 && (before.is_empty() || before.ends_with('\n')) {
+        let mut end = at;
+        for (i, line) in text[at..].split_inclusive('\n').enumerate() {
+            end += line.len();
+            let after = line.trim_end_matches(['\n', '\r', ' ']).get(ticks(line)..);
+            match (i, after) {
+                (0, Some(named)) if named.contains('`') => return None,
+                (1.., Some("")) if ticks(line) == count => return Some(end),
+                _ => {}
+            }
+        }
+        return None;
+    }
+    let in_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    if count != 1 || in_word(before.chars().next_back()) {
+        return None;
+    }
+    let inside = text[at + 1..].split('\n').next().unwrap_or_default();
+    let end = inside.find('`').filter(|&end| end > 0)?;
+    let (code, after) = (&inside[..end], &inside[end + 1..]);
+    let spaced = code.starts_with(char::is_whitespace) || code.ends_with(char::is_whitespace);
+    let closed = !after.starts_with('`') && !in_word(after.chars().next());
+    (closed && !spaced).then_some(at + 1 + end + 1)
+}
+
+/// Where a web address that begins here ends: at the first character that none can have.
 fn url(text: &str, at: usize) -> Option<usize> {
     let before = text[..at].chars().next_back();
     if before.is_some_and(char::is_alphanumeric) {
@@ -60,9 +86,9 @@ fn url(text: &str, at: usize) -> Option<usize> {
             .is_some_and(|start| start.eq_ignore_ascii_case(scheme.as_bytes()))
     };
     let scheme = ["https://", "http://", "ftp://", "www."].into_iter().find(|s| starts(s))?;
-    let ends = |c: char| c.is_whitespace() || "\"'<>()[]{}`".contains(c);
-    let end = text[at..].find(ends).map_or(text.len(), |end| at + end);
-    (end > at + scheme.len()).then_some(end)
+    let part = |b: &u8| b.is_ascii_alphanumeric() || b"-._~:/?#@!$&*+,;=%".contains(b);
+    let len = text.as_bytes()[at..].iter().take_while(|b| part(b)).count();
+    (len > scheme.len()).then_some(at + len)
 }
 
 #[cfg(test)]
@@ -88,14 +114,36 @@ mod tests {
                 (Prose, " there")
             ]
         );
-        assert_eq!(kinds("é```py\nx\n```"), [(Prose, "é"), (Code, "```py\nx\n```")]);
-        assert_eq!(kinds("```never closed"), [(Code, "```never closed")]);
+        assert_eq!(
+            kinds("é\n```py\nx = `1`\n```\nz"),
+            [(Prose, "é\n"), (Code, "```py\nx = `1`\n```\n"), (Prose, "z")]
+        );
         assert_eq!(kinds("it`s\nnot` code"), [(Prose, "it`s\nnot` code")]);
         assert_eq!(
             kinds("(HTTP://X.y) www.z.example"),
             [(Prose, "("), (Url, "HTTP://X.y"), (Prose, ") "), (Url, "www.z.example")]
         );
         assert_eq!(kinds("oh how https:// is"), [(Prose, "oh how https:// is")]);
+    }
+
+    /// What might be a person's words is not code, and not an address.
+    #[test]
+    fn in_doubt_it_is_prose() {
+        for text in [
+            "I paste ``` my name is Bob",
+            "```never closed\nmy name is Bob",
+            "```js\nlet a = `x```y`\nmy name is Bob",
+            "```a``` my name is Bob\n```",
+            "It`s Bob`s letter",
+            "a ` b ` c",
+            "``Bob``",
+        ] {
+            assert_eq!(kinds(text), [(Kind::Prose, text)]);
+        }
+        assert_eq!(
+            kinds("http://a.example。我叫张伟"),
+            [(Kind::Url, "http://a.example"), (Kind::Prose, "。我叫张伟")]
+        );
     }
 
     proptest! {

@@ -232,11 +232,14 @@ impl Walk<'_> {
         if (code, urls) == (Action::Perturb, Action::Perturb) {
             return Ok(vec![self.part(text, field)]);
         }
+        if code == Action::Block && text.contains('`') {
+            return Err(self.blocked("it may have code in it", "code"));
+        }
         let (mut parts, mut perturbed) = (Vec::new(), 0..0);
         for (kind, range) in segments(text) {
             let (action, why, key) = match kind {
                 Kind::Prose => (Action::Perturb, "", ""),
-                Kind::Code => (code, "it has code in it", "code"),
+                Kind::Code => (code, "", ""),
                 Kind::Url => (urls, "it has a web address in it", "urls"),
             };
             match action {

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use axum::body::Body;
+use axum::http::request::Builder;
 use axum::http::{HeaderMap, Request};
 use axum::{Extension, Router};
 use cape::keep::KeepList;
@@ -115,7 +116,12 @@ pub async fn send(router: &Router, request: Request<Body>) -> Answer {
 }
 
 pub fn post(path: &str, body: &Value) -> Request<Body> {
-    Request::post(path).body(Body::from(body.to_string())).unwrap()
+    json_post(path).body(Body::from(body.to_string())).unwrap()
+}
+
+/// A request whose body is said to be JSON.
+pub fn json_post(path: &str) -> Builder {
+    Request::post(path).header("content-type", "application/json")
 }
 
 pub fn get(path: &str) -> Request<Body> {
