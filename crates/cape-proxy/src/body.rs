@@ -4,7 +4,7 @@
 //! is a number in its range, one of a few words, or a text that the policy speaks of.
 
 mod outgoing;
-mod pattern;
+pub(crate) mod pattern;
 mod refusal;
 mod rule;
 mod segments;

@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, Response};
 use cape_ledger::Cost;
 use serde_json::{Value, json};
 
-use crate::body::{self, Refusal, Rule};
+use crate::body::{self, Refusal, Rule, pattern};
 use crate::error::{Code, Fault};
 use crate::exchange::{permit, state, whole};
 use crate::own::json_response;
@@ -20,6 +20,9 @@ use crate::{headers, release};
 
 /// What is perturbed of what LiteLLM sends.
 const TEXTS: &[(&str, Rule)] = &[("texts", Rule::List(&Rule::Text(Field::User)))];
+
+/// Who speaks in the messages that LiteLLM shows.
+const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "function"];
 
 /// POST /beta/litellm_basic_guardrail_api
 pub(crate) async fn guard(State(service): State<Arc<Service>>, request: Request) -> Response<Body> {
@@ -71,7 +74,8 @@ fn covered(asked: &Value) -> Result<(), Refusal> {
         content => texts.contains(content),
     };
     let known = |(key, value): (&String, &Value)| match (key.as_str(), value) {
-        ("role" | "tool_call_id", value) => value.is_string(),
+        ("role", Value::String(role)) => ROLES.contains(&role.as_str()),
+        ("tool_call_id", Value::String(id)) => pattern::tool(id),
         ("content", content) => said(content),
         // the policy has spoken of them
         ("tool_calls", _) | (_, Value::Null) => true,

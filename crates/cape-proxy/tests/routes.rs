@@ -216,6 +216,9 @@ async fn the_guardrail_of_litellm_perturbs_or_blocks() {
         (user(json!([{"type": "text", "text": CANARY}])), "BLOCKED"),
         (user(json!([{"type": "file", "file": CANARY}])), "BLOCKED"),
         (json!({"role": "user", "content": "a", "name": CANARY}), "BLOCKED"),
+        (json!({"role": CANARY, "content": "a"}), "BLOCKED"),
+        (json!({"role": "tool", "content": "a", "tool_call_id": "my name is"}), "BLOCKED"),
+        (json!({"role": "tool", "content": "a", "tool_call_id": "call_1"}), "GUARDRAIL_INTERVENED"),
         (json!({"role": "assistant", "tool_calls": [CANARY]}), "BLOCKED"),
         (json!(CANARY), "BLOCKED"),
     ] {

@@ -239,7 +239,7 @@ impl Walk<'_> {
         for (kind, range) in segments(text) {
             let (action, why, key) = match kind {
                 Kind::Prose => (Action::Perturb, "", ""),
-                Kind::Code => (code, "", ""),
+                Kind::Code => (code, "it has code in it", "code"),
                 Kind::Url => (urls, "it has a web address in it", "urls"),
             };
             match action {
