@@ -6,14 +6,13 @@
 
 import json
 import os
-import subprocess
 import sys
-import tempfile
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import anthropic
 import openai
+from proxy import serve
 
 # it would fetch a list of prices when it is loaded
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
@@ -152,22 +151,11 @@ def with_litellm(base):
 def main():
     upstream = ThreadingHTTPServer(("127.0.0.1", 0), Upstream)
     threading.Thread(target=upstream.serve_forever, daemon=True).start()
-    with tempfile.TemporaryDirectory() as folder:
-        address = f"http://127.0.0.1:{upstream.server_port}/v1"
-        command = [sys.argv[1], "serve", "--listen", "127.0.0.1:0", "--upstream", address]
-        home = {**os.environ, "XDG_DATA_HOME": folder}
-        proxy = subprocess.Popen(command, cwd=folder, env=home, stderr=subprocess.PIPE, text=True)
-        try:
-            listening = json.loads(proxy.stderr.readline())
-            base = "http://" + listening["address"]
-            log = []
-            threading.Thread(target=lambda: log.extend(proxy.stderr), daemon=True).start()
-            for check in [with_openai, with_anthropic, with_litellm]:
-                check(base)
-                print("ok", check.__name__)
-        finally:
-            proxy.terminate()
-            assert proxy.wait(60) == 0
+    address = f"http://127.0.0.1:{upstream.server_port}/v1"
+    with serve(sys.argv[1], "--upstream", address) as (base, log):
+        for check in [with_openai, with_anthropic, with_litellm]:
+            check(base)
+            print("ok", check.__name__)
     assert SEEN and "canary" not in "".join(SEEN).lower() and "canary" not in "".join(log).lower()
     assert "stainless" not in "".join(SEEN).lower()
     print(f"ok {len(SEEN)} requests at upstream, {len(log)} lines of log, no canary")

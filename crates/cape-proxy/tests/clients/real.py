@@ -11,11 +11,10 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
-from contextlib import contextmanager
 
 import anthropic
 import openai
+from proxy import serve
 
 # it would fetch a list of prices when it is loaded
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
@@ -23,24 +22,6 @@ import litellm  # noqa: E402
 
 SAID = [{"role": "user", "content": "My neighbour Maria has had asthma since March. Tell me about asthma."}]
 SHORT = {"max_tokens": 24, "temperature": 0}
-
-
-@contextmanager
-def serve(cape, *flags):
-    """A proxy with a ledger of its own; gives its address."""
-    with tempfile.TemporaryDirectory() as folder:
-        command = [cape, "serve", "--listen", "127.0.0.1:0", *flags]
-        home = {**os.environ, "XDG_DATA_HOME": folder}
-        with open(os.path.join(folder, "log"), "w+") as log:
-            proxy = subprocess.Popen(command, cwd=folder, env=home, stderr=subprocess.PIPE, text=True)
-            try:
-                yield "http://" + json.loads(proxy.stderr.readline())["address"]
-            finally:
-                proxy.terminate()
-                log.write(proxy.communicate(timeout=60)[1])
-                log.seek(0)
-                assert proxy.returncode == 0
-                assert "asthma" not in log.read().lower()
 
 
 def with_openai(base):
@@ -103,7 +84,7 @@ def with_curl(base, model):
 
 def denoised(cape, upstream, model):
     """Answers rewritten by the model on this machine, which sees the true prompt."""
-    with serve(cape, "--upstream", upstream, "--extractor-url", upstream, "--extractor-model", model) as base:
+    with serve(cape, "--upstream", upstream, "--extractor-url", upstream, "--extractor-model", model) as (base, _):
         client = openai.OpenAI(base_url=base + "/v1", api_key="k", max_retries=0)
         answer = client.chat.completions.create(model=model, messages=SAID, **SHORT)
         assert answer.choices[0].message.content
@@ -113,12 +94,13 @@ def denoised(cape, upstream, model):
 
 def main():
     cape, upstream = sys.argv[1:]
-    with serve(cape, "--upstream", upstream) as base:
+    with serve(cape, "--upstream", upstream) as (base, log):
         model = with_openai(base)
         print("ok with_openai")
         for check in [with_anthropic, with_litellm, with_curl]:
             check(base, model)
             print("ok", check.__name__)
+    assert log and "asthma" not in "".join(log).lower()
     denoised(cape, upstream, model)
     print("ok denoised")
 
