@@ -41,7 +41,6 @@ def main():
     parser.add_argument("--clients", default="1,16")
     parser.add_argument("--answers", default="0,0.5,1")
     parser.add_argument("--seconds", type=int, default=20)
-    parser.add_argument("--flags", default="", help="more flags of cape serve")
     given = parser.parse_args()
     print("| answer after s | clients | requests | a second | added p50 ms | added p99 ms | without the proxy p50 | p99 |")
     print("|---|---|---|---|---|---|---|---|")
@@ -50,7 +49,7 @@ def main():
         service = f"http://127.0.0.1:{port.strip()}"
         with tempfile.TemporaryDirectory() as folder:
             command = [given.cape.resolve(), "serve", "--listen", "127.0.0.1:0", "--upstream", service + "/v1"]
-            proxy, line = started([*command, *given.flags.split()], cwd=folder, stderr=subprocess.PIPE,
+            proxy, line = started(command, cwd=folder, stderr=subprocess.PIPE,
                                   env={**os.environ, "XDG_DATA_HOME": folder})
             # the log would fill the pipe
             drain = subprocess.Popen(["cat"], stdin=proxy.stderr, stdout=subprocess.DEVNULL)
