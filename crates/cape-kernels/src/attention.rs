@@ -17,6 +17,25 @@ pub struct Attention<'a> {
     pub heads: usize,
     /// How wide a head is.
     pub width: usize,
+    /// What distances add to the scores, where they do.
+    pub bias: Option<Bias<'a>>,
+}
+
+/// What the distance of a key from a query adds to their score.
+#[derive(Clone, Copy)]
+pub struct Bias<'a> {
+    /// For each head a number for each distance: from the one of the first key from the last query that
+    /// there can be, to the one of the last key from the first query.
+    pub distances: &'a [f32],
+    /// Where each row of `q` stands in its sequence.
+    pub positions: &'a [usize],
+}
+
+impl Bias<'_> {
+    /// The longest sequence that `distances` of this many heads are enough for.
+    fn longest(&self, heads: usize) -> usize {
+        (self.distances.len() / heads).div_ceil(2)
+    }
 }
 
 /// One head of one sequence.
@@ -30,6 +49,8 @@ pub(crate) struct Head<'a> {
     start: usize,
     width: usize,
     row: usize,
+    /// What distances add in this head to the scores of the sequence's queries.
+    bias: Option<Bias<'a>>,
     /// Room for the keys with rows and columns exchanged, and for a row of scores.
     turned: &'a mut Vec<f32>,
     scores: &'a mut Vec<f32>,
@@ -46,17 +67,29 @@ impl Attention<'_> {
         assert_eq!(self.queries.len(), self.lens.len(), "as many sequences");
         assert_eq!(q.len(), rows(self.queries), "the queries of each sequence");
         assert!(k.len() == rows(self.lens) && v.len() == k.len(), "the rows of each sequence");
+        if let Some(bias) = &self.bias {
+            let longest = bias.longest(self.heads);
+            assert_eq!(bias.distances.len(), self.heads * (2 * longest - 1), "every distance");
+            assert_eq!(bias.positions.len() * row, q.len(), "the position of each query");
+            assert!(self.lens.iter().all(|&len| len <= longest), "no sequence is longer");
+        }
         out.resize(q.len(), 0.0);
         let (mut parts, mut rest, mut from, mut start) = (Vec::new(), &mut out[..], 0, 0);
         for (&queries, &len) in self.queries.iter().zip(self.lens) {
             let (part, after) = rest.split_at_mut(queries * row);
             let rows = start * row..(start + len) * row;
-            parts.push((part, &q[from * row..][..queries * row], &k[rows.clone()], &v[rows]));
+            let positions = self.bias.map(|bias| &bias.positions[from..][..queries]);
+            let q = &q[from * row..][..queries * row];
+            parts.push((part, q, &k[rows.clone()], &v[rows], positions));
             (rest, from, start) = (after, from + queries, start + len);
         }
-        parts.into_par_iter().for_each(|(out, q, k, v)| {
+        parts.into_par_iter().for_each(|(out, q, k, v, positions)| {
             let (mut turned, mut scores) = (Vec::new(), Vec::new());
             for head in 0..self.heads {
+                let bias = self.bias.zip(positions).map(|(bias, positions)| {
+                    let each = bias.distances.len() / self.heads;
+                    Bias { distances: &bias.distances[head * each..][..each], positions }
+                });
                 attend(
                     kernel,
                     &mut Head {
@@ -67,6 +100,7 @@ impl Attention<'_> {
                         start: head * self.width,
                         width: self.width,
                         row,
+                        bias,
                         turned: &mut turned,
                         scores: &mut scores,
                     },
@@ -92,11 +126,11 @@ const LANES: usize = 16;
 /// How many queries meet the keys together: their sums do not wait for each other.
 const TOGETHER: usize = 4;
 
-/// softmax(q·kᵀ / √width)·v for the columns of one head.
+/// softmax(q·kᵀ / √width + bias)·v for the columns of one head.
 #[inline(always)]
 pub(crate) fn attend_plain(head: &mut Head<'_>) {
-    let Head { q, k, v, out, start, width, row, turned, scores } = head;
-    let (start, width, row) = (*start, *width, *row);
+    let Head { q, k, v, out, start, width, row, bias, turned, scores } = head;
+    let (start, width, row, bias) = (*start, *width, *row, *bias);
     let len = k.len() / row;
     // keys with rows and columns exchanged, so that a query meets 16 of them at a time
     let wide = len.next_multiple_of(LANES);
@@ -110,7 +144,8 @@ pub(crate) fn attend_plain(head: &mut Head<'_>) {
     let scale = 1.0 / (width as f32).sqrt();
     scores.clear();
     scores.resize(TOGETHER * wide, 0.0);
-    for (queries, out) in q.chunks(TOGETHER * row).zip(out.chunks_mut(TOGETHER * row)) {
+    let blocks = q.chunks(TOGETHER * row).zip(out.chunks_mut(TOGETHER * row));
+    for (first, (queries, out)) in (0..).step_by(TOGETHER).zip(blocks) {
         // a block that is not whole repeats its last query
         let last = queries.len() / row - 1;
         let query = |i: usize| &queries[i.min(last) * row + start..][..width];
@@ -132,7 +167,14 @@ pub(crate) fn attend_plain(head: &mut Head<'_>) {
                 }
             }
         }
-        for scores in scores.chunks_exact_mut(wide) {
+        for (i, scores) in scores.chunks_exact_mut(wide).enumerate() {
+            if let Some(bias) = bias {
+                let position = bias.positions[first + i.min(last)];
+                let from_here = &bias.distances[bias.longest(1) - 1 - position..][..len];
+                for (score, bias) in scores.iter_mut().zip(from_here) {
+                    *score += bias;
+                }
+            }
             scores[len..].fill(f32::NEG_INFINITY);
             softmax(scores);
         }
@@ -228,22 +270,42 @@ mod tests {
             (0..n * row).map(|i| (i as f32 * by).sin() * 2.0).collect()
         };
         let (q, k, v) = (numbers(8, 0.37), numbers(45, 0.71), numbers(45, 0.13));
-        let attention = Attention { queries: &queries, lens: &lens, heads, width };
+        // as many distances as the longest sequence and two more rows can have
+        let (longest, positions) = (35, [6, 0, 1, 2, 3, 4, 32, 17]);
+        let distances: Vec<f32> =
+            (0..heads * (2 * longest - 1)).map(|i| (i as f32 * 0.53).cos() * 1.5).collect();
+        for bias in [None, Some(Bias { distances: &distances, positions: &positions })] {
+            let attention = Attention { queries: &queries, lens: &lens, heads, width, bias };
+            let added = |h: usize, i: usize, j: usize| {
+                let at = h * (2 * longest - 1) + longest - 1 + j - positions[i];
+                bias.map_or(0.0, |bias| f64::from(bias.distances[at]))
+            };
+            check(&attention, [&q, &k, &v], added);
+        }
+    }
+
+    fn check(
+        attention: &Attention<'_>,
+        [q, k, v]: [&[f32]; 3],
+        added: impl Fn(usize, usize, usize) -> f64,
+    ) {
+        let &Attention { queries, lens, heads, width, .. } = attention;
+        let row = heads * width;
         let mut want = Vec::new();
         let (mut from, mut start) = (0, 0);
-        for (&queries, &len) in queries.iter().zip(&lens) {
+        for (&queries, &len) in queries.iter().zip(lens) {
             for i in from..from + queries {
                 for h in 0..heads {
                     let part =
                         |x: &[f32], j: usize, d: usize| f64::from(x[j * row + h * width + d]);
                     let score = |j: usize| {
-                        let dot: f64 = (0..width).map(|d| part(&q, i, d) * part(&k, j, d)).sum();
-                        (dot / (width as f64).sqrt()).exp()
+                        let dot: f64 = (0..width).map(|d| part(q, i, d) * part(k, j, d)).sum();
+                        (dot / (width as f64).sqrt() + added(h, i, j - start)).exp()
                     };
                     let weights: Vec<f64> = (start..start + len).map(score).collect();
                     let sum: f64 = weights.iter().sum();
                     for d in 0..width {
-                        let mixed = weights.iter().zip(start..).map(|(w, j)| w * part(&v, j, d));
+                        let mixed = weights.iter().zip(start..).map(|(w, j)| w * part(v, j, d));
                         want.push(mixed.sum::<f64>() / sum);
                     }
                 }
@@ -252,8 +314,8 @@ mod tests {
         }
         for kernel in Kernel::available() {
             let (mut got, mut plain) = (Vec::new(), Vec::new());
-            attention.forward(&q, &k, &v, kernel, &mut got);
-            attention.forward(&q, &k, &v, Kernel::PORTABLE, &mut plain);
+            attention.forward(q, k, v, kernel, &mut got);
+            attention.forward(q, k, v, Kernel::PORTABLE, &mut plain);
             assert!(got == plain, "{kernel:?} gives other bits");
             for (got, want) in got.iter().zip(&want) {
                 assert!((f64::from(*got) - want).abs() < 1e-5, "{kernel:?}: {got} {want}");

@@ -24,7 +24,7 @@ mod weights;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-pub use attention::Attention;
+pub use attention::{Attention, Bias};
 pub use dots::dots;
 pub use kernel::Kernel;
 pub use rows::{Bits, Rows};

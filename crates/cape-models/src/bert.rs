@@ -1,16 +1,17 @@
-//! BERT and its relatives RoBERTa and DistilBERT: what their `config.json` says, and what their
+//! BERT and its relatives RoBERTa, DistilBERT and MPNet: what their `config.json` says, and what their
 //! tensors are called.
 
 use serde::Deserialize;
 
-use crate::encoder::{Names, Shape};
+use crate::encoder::{BUCKETS, Names, Shape};
 use crate::{Error, Result};
 
 /// What a masked model needs beside its weights.
 pub(crate) struct Family {
     pub(crate) shape: Shape,
     pub(crate) names: &'static Names,
-    pub(crate) special: Special,
+    /// The first of these that the tokenizer has.
+    special: &'static [Special],
 }
 
 /// The tokens before, after and in place of what is asked.
@@ -51,6 +52,17 @@ const ROBERTA: Names = Names {
     ..BERT
 };
 
+const MPNET: Names = Names {
+    prefix: "mpnet.",
+    types: None,
+    query: "attention.attn.q",
+    key: "attention.attn.k",
+    value: "attention.attn.v",
+    attended: "attention.attn.o",
+    attended_norm: "attention.LayerNorm",
+    ..ROBERTA
+};
+
 const DISTILBERT: Names = Names {
     prefix: "distilbert.",
     types: None,
@@ -69,7 +81,7 @@ const DISTILBERT: Names = Names {
     bias: ["vocab_projector.bias", "vocab_projector.bias"],
 };
 
-/// `config.json` of BERT and RoBERTa.
+/// `config.json` of BERT, RoBERTa and MPNet.
 #[derive(Deserialize)]
 struct Config {
     vocab_size: usize,
@@ -78,7 +90,8 @@ struct Config {
     num_attention_heads: usize,
     intermediate_size: usize,
     max_position_embeddings: usize,
-    type_vocab_size: usize,
+    type_vocab_size: Option<usize>,
+    relative_attention_num_buckets: Option<usize>,
     #[serde(default = "small")]
     layer_norm_eps: f32,
     hidden_act: String,
@@ -112,22 +125,34 @@ fn yes() -> bool {
 }
 
 impl Family {
-    /// Reads `config.json` of a model of this type: `bert`, `roberta` or `distilbert`.
+    /// Reads `config.json` of a model of this type: `bert`, `roberta`, `mpnet` or `distilbert`.
     pub(crate) fn parse(model_type: &str, config: &[u8]) -> Result<Self> {
         let family = match model_type {
             "bert" => {
                 let config: Config = json(config)?;
-                Self { shape: config.shape(0)?, names: &BERT, special: BRACKETS }
+                Self { shape: config.shape(0)?, names: &BERT, special: &[BRACKETS] }
             }
             "roberta" => {
                 let config: Config = json(config)?;
                 // its positions are counted from the one after that of padding
                 let first = config.pad_token_id.unwrap_or(1).saturating_add(1);
-                Self { shape: config.shape(first)?, names: &ROBERTA, special: ANGLES }
+                Self { shape: config.shape(first)?, names: &ROBERTA, special: &[ANGLES] }
+            }
+            "mpnet" => {
+                let mut config: Config = json(config)?;
+                if config.relative_attention_num_buckets != Some(BUCKETS) {
+                    let why = format!("relative_attention_num_buckets must be {BUCKETS}");
+                    return Err(Error::Config(why));
+                }
+                config.type_vocab_size = Some(1);
+                // whatever it says of padding, transformers counts its positions from 2
+                let shape = Shape { relative: true, ..config.shape(2)? };
+                // its vocabulary has BERT's special tokens too, as words that it does not use
+                Self { shape, names: &MPNET, special: &[ANGLES, BRACKETS] }
             }
             "distilbert" => {
                 let config: DistilConfig = json(config)?;
-                Self { shape: config.shape()?, names: &DISTILBERT, special: BRACKETS }
+                Self { shape: config.shape()?, names: &DISTILBERT, special: &[BRACKETS] }
             }
             other => {
                 return Err(Error::Config(format!("model_type `{other}` is not supported")));
@@ -135,6 +160,11 @@ impl Family {
         };
         family.shape.check()?;
         Ok(family)
+    }
+
+    /// The special tokens, for a tokenizer that knows some.
+    pub(crate) fn special(&self, knows: impl Fn(&str) -> bool) -> Special {
+        *self.special.iter().find(|special| knows(special.mask)).unwrap_or(&self.special[0])
     }
 }
 
@@ -157,6 +187,9 @@ impl Config {
                 "position_embedding_type `{other}` is not supported"
             )));
         }
+        let Some(types) = self.type_vocab_size else {
+            return Err(Error::Config("type_vocab_size is missing".into()));
+        };
         Ok(Shape {
             vocab: self.vocab_size,
             hidden: self.hidden_size,
@@ -165,7 +198,8 @@ impl Config {
             intermediate: self.intermediate_size,
             positions: self.max_position_embeddings,
             first_position,
-            types: self.type_vocab_size,
+            types,
+            relative: false,
             eps: self.layer_norm_eps,
             tied: self.tie_word_embeddings,
         })
@@ -184,8 +218,42 @@ impl DistilConfig {
             positions: self.max_position_embeddings,
             first_position: 0,
             types: 1,
+            relative: false,
             eps: small(),
             tied: self.tie_word_embeddings,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+    use super::*;
+
+    fn mpnet(buckets: usize) -> Result<Family> {
+        let config = serde_json::json!({
+            "vocab_size": 30_527, "hidden_size": 768, "num_hidden_layers": 12,
+            "num_attention_heads": 12, "intermediate_size": 3072, "max_position_embeddings": 514,
+            "layer_norm_eps": 1e-5, "hidden_act": "gelu", "pad_token_id": 1,
+            "relative_attention_num_buckets": buckets,
+        });
+        Family::parse("mpnet", config.to_string().as_bytes())
+    }
+
+    #[test]
+    fn mpnet_prefers_its_own_special_tokens_to_those_of_bert() {
+        let family = mpnet(32).unwrap();
+        assert_eq!(family.shape.longest(), 512);
+        let begin = |words: &[&str]| family.special(|token| words.contains(&token)).begin;
+        assert_eq!(begin(&["<mask>", "[MASK]"]), "<s>");
+        assert_eq!(begin(&["[MASK]"]), "[CLS]");
+        assert_eq!(begin(&[]), "<s>");
+    }
+
+    #[test]
+    fn mpnet_has_the_kinds_of_distances_that_transformers_computes() {
+        let error = mpnet(64).err().unwrap().to_string();
+        assert!(error.contains("relative_attention_num_buckets must be 32"), "{error}");
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use cape::model::Embeddings;
 use cape::text::TokenId;
-use cape_kernels::Attention;
+use cape_kernels::{Attention, Bias};
 
 use crate::layers::{Input, LayerNorm, Linear, Math, gather, gelu};
 use crate::weights::{Matrix, Weights};
@@ -21,6 +21,8 @@ pub(crate) struct Shape {
     /// Where positions are counted from.
     pub(crate) first_position: usize,
     pub(crate) types: usize,
+    /// Whether the distance of two rows adds to their score of attention.
+    pub(crate) relative: bool,
     pub(crate) eps: f32,
     pub(crate) tied: bool,
 }
@@ -53,6 +55,9 @@ pub(crate) struct Encoder {
     positions: Vec<f32>,
     norm: LayerNorm,
     layers: Vec<Layer>,
+    /// What the distances of two rows add to the scores of attention, for each head; empty where they
+    /// add nothing.
+    distances: Vec<f32>,
     math: Math,
 }
 
@@ -122,23 +127,26 @@ impl Encoder {
         asked: Option<&[Vec<usize>]>,
     ) -> Vec<f32> {
         let lens: Vec<usize> = inputs.iter().map(Vec::len).collect();
+        let positions = lens.iter().flat_map(|&len| 0..len).collect();
         let (mut x, mut places) = self.embed(words, inputs);
         let starts = lens.iter().scan(0, |at, len| Some(std::mem::replace(at, *at + len)));
         let asked = asked.map(|rows| Asked {
             counts: rows.iter().map(Vec::len).collect(),
+            positions: rows.concat(),
             rows: starts
                 .zip(rows)
                 .flat_map(|(start, rows)| rows.iter().map(move |row| start + row))
                 .collect(),
         });
+        let sequences = Sequences { lens, positions };
         let (last, before) = self.layers.split_last().expect("there is a layer at least");
         let mut room = Room::default();
         for layer in before {
-            layer.forward(&mut x, places.as_deref(), &lens, None, self, &mut room);
+            layer.forward(&mut x, places.as_deref(), &sequences, None, self, &mut room);
             places = None;
         }
         // the last layer is needed at the rows asked for only
-        last.forward(&mut x, places.as_deref(), &lens, asked.as_ref(), self, &mut room);
+        last.forward(&mut x, places.as_deref(), &sequences, asked.as_ref(), self, &mut room);
         x
     }
 
@@ -173,9 +181,16 @@ impl Head {
     }
 }
 
-/// Rows of the sequences that are wanted, and how many of each sequence.
+/// How long each sequence is, and where each row stands in its own.
+struct Sequences {
+    lens: Vec<usize>,
+    positions: Vec<usize>,
+}
+
+/// Rows of the sequences that are wanted, where they stand, and how many there are of each sequence.
 struct Asked {
     rows: Vec<usize>,
+    positions: Vec<usize>,
     counts: Vec<usize>,
 }
 
@@ -196,7 +211,7 @@ impl Layer {
         &self,
         x: &mut Vec<f32>,
         places: Option<&[usize]>,
-        lens: &[usize],
+        sequences: &Sequences,
         asked: Option<&Asked>,
         encoder: &Encoder,
         room: &mut Room,
@@ -218,17 +233,23 @@ impl Layer {
         drop(input);
         spread(key);
         spread(value);
-        let queries = if let Some(asked) = asked {
+        let (queries, positions) = if let Some(asked) = asked {
             let place = |&row: &usize| places.map_or(row, |places| places[row]);
             *x = gather(x, hidden, &asked.rows.iter().map(place).collect::<Vec<_>>());
             self.query.forward_into(&Input::new(x), query, |_| {});
-            &asked.counts[..]
+            (&asked.counts, &asked.positions)
         } else {
             spread(x);
-            lens
+            (&sequences.lens, &sequences.positions)
         };
-        let heads = encoder.heads;
-        let attention = Attention { queries, lens, heads, width: hidden / heads };
+        let (heads, distances) = (encoder.heads, &encoder.distances);
+        let attention = Attention {
+            queries,
+            lens: &sequences.lens,
+            heads,
+            width: hidden / heads,
+            bias: (!distances.is_empty()).then_some(Bias { distances, positions }),
+        };
         attention.forward(query, key, value, encoder.math.kernel, attended);
         self.attended.add_to(&Input::new(attended), x);
         self.attended_norm.forward(x);
@@ -248,6 +269,7 @@ pub(crate) struct Loader<'a> {
 }
 
 const WORDS: &str = "embeddings.word_embeddings.weight";
+const DISTANCES: &str = "encoder.relative_attention_bias.weight";
 const POOLER: &str = "pooler.dense";
 
 impl<'a> Loader<'a> {
@@ -273,6 +295,7 @@ impl<'a> Loader<'a> {
             positions: self.positions()?,
             norm: self.norm(&self.name("embeddings.LayerNorm"))?,
             layers: (0..self.shape.layers).map(|i| self.layer(i)).collect::<Result<_>>()?,
+            distances: self.distances()?,
             math: self.math,
         })
     }
@@ -343,6 +366,23 @@ impl<'a> Loader<'a> {
         Ok(table)
     }
 
+    /// What each distance adds to the scores of each head, from the lowest distance to the highest.
+    fn distances(&self) -> Result<Vec<f32>> {
+        let Shape { heads, relative, .. } = *self.shape;
+        if !relative {
+            return Ok(Vec::new());
+        }
+        let table = self.file.get(&self.name(DISTANCES), &[BUCKETS, heads])?;
+        let most = self.shape.longest() - 1;
+        let of_head = |head| {
+            let before = (1..=most).rev().map(|n| bucket(n, false));
+            let after = (0..=most).map(|n| bucket(n, true));
+            before.chain(after).map(move |bucket| (bucket, head))
+        };
+        let places = (0..heads).flat_map(of_head);
+        Ok(places.map(|(bucket, head)| table[bucket * heads + head]).collect())
+    }
+
     fn layer(&self, i: usize) -> Result<Layer> {
         let (hidden, wide) = (self.shape.hidden, self.shape.intermediate);
         let name = |part: &str| self.name(&format!("{}.{i}.{part}", self.names.layer));
@@ -364,5 +404,39 @@ impl<'a> Loader<'a> {
         let [first, second] = self.names.bias;
         let only_second = !self.file.has(first) && self.file.has(second);
         self.file.get(if only_second { second } else { first }, &[self.shape.vocab])
+    }
+}
+
+/// How many kinds of distances there are.
+pub(crate) const BUCKETS: usize = 32;
+
+/// The kind of a distance of `n` rows, before or after: one half of the kinds is for each side. Near
+/// ones have a kind each; the others share ever wider ones, up to 128.
+fn bucket(n: usize, after: bool) -> usize {
+    const SIDE: usize = BUCKETS / 2;
+    const NEAR: usize = SIDE / 2;
+    const FARTHEST: f32 = 128.0;
+    let kind = if n < NEAR {
+        n
+    } else {
+        let far = (n as f32 / NEAR as f32).ln() / (FARTHEST / NEAR as f32).ln();
+        (NEAR + (far * (SIDE - NEAR) as f32) as usize).min(SIDE - 1)
+    };
+    // a row itself is on the side before
+    kind + if after && n > 0 { SIDE } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bucket;
+
+    /// The numbers are those of transformers' `MPNetEncoder.relative_position_bucket`.
+    #[test]
+    fn distances_have_the_kinds_of_mpnet() {
+        let firsts: Vec<usize> =
+            (1..=511).filter(|&n| bucket(n, false) != bucket(n - 1, false)).collect();
+        assert_eq!(firsts, [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 23, 32, 46, 64, 91]);
+        assert!((1..=511).all(|n| bucket(n, true) == bucket(n, false) + 16));
+        assert_eq!(bucket(0, true), 0);
     }
 }

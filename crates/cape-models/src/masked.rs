@@ -69,12 +69,13 @@ impl Network {
         calibration: Calibration,
         window: Option<usize>,
     ) -> Result<Masked> {
-        let Self { family: Family { shape, special, .. }, encoder, head, tables, math } = self;
+        let Self { family, encoder, head, tables, math } = self;
+        let shape = &family.shape;
         if vocab.len() != shape.vocab {
             return Err(Error::Vocabulary { tokenizer: vocab.len(), model: shape.vocab });
         }
         let id = |token| vocab.id(token).ok_or(Error::SpecialToken(token));
-        let Special { begin, end, mask } = special;
+        let Special { begin, end, mask } = family.special(|token| vocab.id(token).is_some());
         let (begin, end, mask) = (id(begin)?, id(end)?, id(mask)?);
         let most = shape.longest() - 2;
         let Tables { words, decoder, bias } = tables;

@@ -36,7 +36,8 @@ pub fn pack(files: &Files, precision: Precision, dir: &Path) -> Result<()> {
         let shape = weights.shape(&name)?;
         let values = weights.get(&name, &shape)?;
         match (precision, &shape[..]) {
-            (Precision::Int8, &[rows, columns]) if columns > 0 => {
+            // a table of short rows would save nothing: each row has a scale
+            (Precision::Int8, &[rows, columns]) if columns >= 16 => {
                 let (integers, scales) = rounded(&values, columns);
                 let bytes = integers.iter().map(|v| v.cast_unsigned()).collect();
                 let scales = scales.iter().flat_map(|s| s.to_le_bytes()).collect();

@@ -13,13 +13,14 @@ use cape_models::{Device, Files};
 use common::logits;
 use serde::Deserialize;
 
-/// Those of the paper's masked models, and the ways in which their files come.
-const MODELS: [&str; 6] = [
+/// The families of masked models, and the ways in which their files come.
+const MODELS: [&str; 7] = [
     "bert-tiny",
     "bert-tiny-legacy",
     "bert-tiny-f16",
     "bert-tiny-sharded",
     "distilbert-tiny",
+    "mpnet-tiny",
     "roberta-tiny",
 ];
 

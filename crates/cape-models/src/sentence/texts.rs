@@ -37,7 +37,8 @@ impl Texts {
             library.with_normalizer(Some(Sequence::new(both))).map_err(failed)?;
         }
         let id = |token| library.token_to_id(token).ok_or(Error::SpecialToken(token));
-        let (begin, end) = (TokenId(id(family.special.begin)?), TokenId(id(family.special.end)?));
+        let special = family.special(|token| library.token_to_id(token).is_some());
+        let (begin, end) = (TokenId(id(special.begin)?), TokenId(id(special.end)?));
         let entries = library.get_vocab(true).values().max().map_or(0, |&last| last as usize + 1);
         if entries > family.shape.vocab {
             return Err(Error::Vocabulary { tokenizer: entries, model: family.shape.vocab });
