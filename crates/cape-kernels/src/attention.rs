@@ -24,18 +24,11 @@ pub struct Attention<'a> {
 /// What the distance of a key from a query adds to their score.
 #[derive(Clone, Copy)]
 pub struct Bias<'a> {
-    /// For each head a number for each distance: from the one of the first key from the last query that
-    /// there can be, to the one of the last key from the first query.
+    /// For each head 2·n − 1 numbers, n the longest that a sequence can be: number n − 1 + j − i is for
+    /// a query at i and a key at j.
     pub distances: &'a [f32],
     /// Where each row of `q` stands in its sequence.
     pub positions: &'a [usize],
-}
-
-impl Bias<'_> {
-    /// The longest sequence that `distances` of this many heads are enough for.
-    fn longest(&self, heads: usize) -> usize {
-        (self.distances.len() / heads).div_ceil(2)
-    }
 }
 
 /// One head of one sequence.
@@ -49,8 +42,8 @@ pub(crate) struct Head<'a> {
     start: usize,
     width: usize,
     row: usize,
-    /// What distances add in this head to the scores of the sequence's queries.
-    bias: Option<Bias<'a>>,
+    /// What distances add in this head, and the positions of the sequence's queries.
+    bias: Option<(&'a [f32], &'a [usize])>,
     /// Room for the keys with rows and columns exchanged, and for a row of scores.
     turned: &'a mut Vec<f32>,
     scores: &'a mut Vec<f32>,
@@ -67,18 +60,19 @@ impl Attention<'_> {
         assert_eq!(self.queries.len(), self.lens.len(), "as many sequences");
         assert_eq!(q.len(), rows(self.queries), "the queries of each sequence");
         assert!(k.len() == rows(self.lens) && v.len() == k.len(), "the rows of each sequence");
-        if let Some(bias) = &self.bias {
-            let longest = bias.longest(self.heads);
-            assert_eq!(bias.distances.len(), self.heads * (2 * longest - 1), "every distance");
+        let each = self.bias.map_or(0, |bias| bias.distances.len() / self.heads);
+        if let Some(bias) = self.bias {
+            assert!(each % 2 == 1 && each * self.heads == bias.distances.len(), "every distance");
+            assert!(self.lens.iter().all(|&len| len <= each.div_ceil(2)), "no sequence is longer");
             assert_eq!(bias.positions.len() * row, q.len(), "the position of each query");
-            assert!(self.lens.iter().all(|&len| len <= longest), "no sequence is longer");
         }
         out.resize(q.len(), 0.0);
         let (mut parts, mut rest, mut from, mut start) = (Vec::new(), &mut out[..], 0, 0);
         for (&queries, &len) in self.queries.iter().zip(self.lens) {
             let (part, after) = rest.split_at_mut(queries * row);
             let rows = start * row..(start + len) * row;
-            let positions = self.bias.map(|bias| &bias.positions[from..][..queries]);
+            let positions = self.bias.map_or(&[][..], |bias| &bias.positions[from..][..queries]);
+            assert!(positions.iter().all(|&position| position < len), "a position of the sequence");
             let q = &q[from * row..][..queries * row];
             parts.push((part, q, &k[rows.clone()], &v[rows], positions));
             (rest, from, start) = (after, from + queries, start + len);
@@ -86,10 +80,8 @@ impl Attention<'_> {
         parts.into_par_iter().for_each(|(out, q, k, v, positions)| {
             let (mut turned, mut scores) = (Vec::new(), Vec::new());
             for head in 0..self.heads {
-                let bias = self.bias.zip(positions).map(|(bias, positions)| {
-                    let each = bias.distances.len() / self.heads;
-                    Bias { distances: &bias.distances[head * each..][..each], positions }
-                });
+                let bias =
+                    self.bias.map(|bias| (&bias.distances[head * each..][..each], positions));
                 attend(
                     kernel,
                     &mut Head {
@@ -168,11 +160,11 @@ pub(crate) fn attend_plain(head: &mut Head<'_>) {
             }
         }
         for (i, scores) in scores.chunks_exact_mut(wide).enumerate() {
-            if let Some(bias) = bias {
-                let position = bias.positions[first + i.min(last)];
-                let from_here = &bias.distances[bias.longest(1) - 1 - position..][..len];
-                for (score, bias) in scores.iter_mut().zip(from_here) {
-                    *score += bias;
+            if let Some((distances, positions)) = bias {
+                // the number in the middle is for a key where the query is
+                let first_key = distances.len() / 2 - positions[first + i.min(last)];
+                for (score, distance) in scores.iter_mut().zip(&distances[first_key..][..len]) {
+                    *score += distance;
                 }
             }
             scores[len..].fill(f32::NEG_INFINITY);
@@ -262,7 +254,13 @@ mod tests {
 
     #[test]
     fn follows_the_definition_on_every_kernel() {
-        let (heads, width) = (3, 10);
+        // without whole lanes, with whole ones alone, and with both
+        for width in [10, 32, 37] {
+            follows_the_definition(3, width);
+        }
+    }
+
+    fn follows_the_definition(heads: usize, width: usize) {
         let row = heads * width;
         let queries = [1, 5, 2];
         let lens = [7, 5, 33];

@@ -3,7 +3,8 @@
 
 use serde::Deserialize;
 
-use crate::encoder::{BUCKETS, Names, Shape};
+use crate::distances::KINDS;
+use crate::encoder::{Names, Shape};
 use crate::{Error, Result};
 
 /// What a masked model needs beside its weights.
@@ -139,13 +140,13 @@ impl Family {
                 Self { shape: config.shape(first)?, names: &ROBERTA, special: &[ANGLES] }
             }
             "mpnet" => {
-                let mut config: Config = json(config)?;
-                if config.relative_attention_num_buckets != Some(BUCKETS) {
-                    let why = format!("relative_attention_num_buckets must be {BUCKETS}");
+                let config: Config = json(config)?;
+                if config.relative_attention_num_buckets != Some(KINDS) {
+                    let why = format!("relative_attention_num_buckets must be {KINDS}");
                     return Err(Error::Config(why));
                 }
-                config.type_vocab_size = Some(1);
                 // whatever it says of padding, transformers counts its positions from 2
+                let config = Config { type_vocab_size: Some(1), ..config };
                 let shape = Shape { relative: true, ..config.shape(2)? };
                 // its vocabulary has BERT's special tokens too, as words that it does not use
                 Self { shape, names: &MPNET, special: &[ANGLES, BRACKETS] }

@@ -6,6 +6,7 @@ use cape::model::Embeddings;
 use cape::text::TokenId;
 use cape_kernels::{Attention, Bias};
 
+use crate::distances::{self, KINDS};
 use crate::layers::{Input, LayerNorm, Linear, Math, gather, gelu};
 use crate::weights::{Matrix, Weights};
 use crate::{Error, Result};
@@ -366,21 +367,14 @@ impl<'a> Loader<'a> {
         Ok(table)
     }
 
-    /// What each distance adds to the scores of each head, from the lowest distance to the highest.
+    /// What each distance adds to the scores of each head.
     fn distances(&self) -> Result<Vec<f32>> {
         let Shape { heads, relative, .. } = *self.shape;
         if !relative {
             return Ok(Vec::new());
         }
-        let table = self.file.get(&self.name(DISTANCES), &[BUCKETS, heads])?;
-        let most = self.shape.longest() - 1;
-        let of_head = |head| {
-            let before = (1..=most).rev().map(|n| bucket(n, false));
-            let after = (0..=most).map(|n| bucket(n, true));
-            before.chain(after).map(move |bucket| (bucket, head))
-        };
-        let places = (0..heads).flat_map(of_head);
-        Ok(places.map(|(bucket, head)| table[bucket * heads + head]).collect())
+        let table = self.file.get(&self.name(DISTANCES), &[KINDS, heads])?;
+        Ok(distances::of_each_head(&table, heads, self.shape.longest()))
     }
 
     fn layer(&self, i: usize) -> Result<Layer> {
@@ -404,39 +398,5 @@ impl<'a> Loader<'a> {
         let [first, second] = self.names.bias;
         let only_second = !self.file.has(first) && self.file.has(second);
         self.file.get(if only_second { second } else { first }, &[self.shape.vocab])
-    }
-}
-
-/// How many kinds of distances there are.
-pub(crate) const BUCKETS: usize = 32;
-
-/// The kind of a distance of `n` rows, before or after: one half of the kinds is for each side. Near
-/// ones have a kind each; the others share ever wider ones, up to 128.
-fn bucket(n: usize, after: bool) -> usize {
-    const SIDE: usize = BUCKETS / 2;
-    const NEAR: usize = SIDE / 2;
-    const FARTHEST: f32 = 128.0;
-    let kind = if n < NEAR {
-        n
-    } else {
-        let far = (n as f32 / NEAR as f32).ln() / (FARTHEST / NEAR as f32).ln();
-        (NEAR + (far * (SIDE - NEAR) as f32) as usize).min(SIDE - 1)
-    };
-    // a row itself is on the side before
-    kind + if after && n > 0 { SIDE } else { 0 }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::bucket;
-
-    /// The numbers are those of transformers' `MPNetEncoder.relative_position_bucket`.
-    #[test]
-    fn distances_have_the_kinds_of_mpnet() {
-        let firsts: Vec<usize> =
-            (1..=511).filter(|&n| bucket(n, false) != bucket(n - 1, false)).collect();
-        assert_eq!(firsts, [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 23, 32, 46, 64, 91]);
-        assert!((1..=511).all(|n| bucket(n, true) == bucket(n, false) + 16));
-        assert_eq!(bucket(0, true), 0);
     }
 }

@@ -31,6 +31,7 @@ pub mod baselines;
 mod bert;
 mod calibrate;
 mod causal;
+mod distances;
 mod encoder;
 mod error;
 mod files;

@@ -36,7 +36,7 @@ pub fn pack(files: &Files, precision: Precision, dir: &Path) -> Result<()> {
         let shape = weights.shape(&name)?;
         let values = weights.get(&name, &shape)?;
         match (precision, &shape[..]) {
-            // a table of short rows would save nothing: each row has a scale
+            // a table of short rows, as that of distances, is too small to be worth any error
             (Precision::Int8, &[rows, columns]) if columns >= 16 => {
                 let (integers, scales) = rounded(&values, columns);
                 let bytes = integers.iter().map(|v| v.cast_unsigned()).collect();

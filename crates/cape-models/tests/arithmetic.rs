@@ -21,10 +21,16 @@ const TEXTS: [&str; 3] = [
     "walking slowly to a readable story",
 ];
 
-/// bert-tiny stored as integers.
+/// The masked models that are tried: the default has the shape of MPNet.
+const MODELS: [&str; 2] = ["bert-tiny", "mpnet-tiny"];
+
+/// They, stored as integers.
 static PACKED: LazyLock<TempDir> = LazyLock::new(|| {
     let dir = TempDir::new().unwrap();
-    pack(&Files::read(&fixture("bert-tiny")).unwrap(), Precision::Int8, dir.path()).unwrap();
+    for name in MODELS {
+        let files = Files::read(&fixture(name)).unwrap();
+        pack(&files, Precision::Int8, &dir.path().join(name)).unwrap();
+    }
     dir
 });
 
@@ -32,9 +38,9 @@ fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(name)
 }
 
-fn packed(arithmetic: Arithmetic, kernel: Kernel) -> Device {
+fn packed(name: &str, arithmetic: Arithmetic, kernel: Kernel) -> Device {
     let options = Options { arithmetic, kernel };
-    Files::read(PACKED.path()).unwrap().load_with(options).unwrap()
+    Files::read(&PACKED.path().join(name)).unwrap().load_with(options).unwrap()
 }
 
 fn ids(device: &Device, text: &str) -> Vec<TokenId> {
@@ -59,19 +65,25 @@ fn apart(a: &[Vec<f32>], b: &[Vec<f32>]) -> (f32, f32) {
 
 #[test]
 fn sixteen_bits_are_as_good_as_floats_and_eight_are_near() {
-    let floats = rows(&packed(Arithmetic::F32, Kernel::best()));
-    let (sixteen, large) = apart(&floats, &rows(&packed(Arithmetic::Int16, Kernel::best())));
-    let (eight, _) = apart(&floats, &rows(&packed(Arithmetic::Int8, Kernel::best())));
-    assert!(sixteen < 1e-3 * large, "{sixteen} of {large}");
-    assert!(eight > sixteen && eight < 0.15 * large, "{eight} of {large}");
+    for name in MODELS {
+        let computed = |arithmetic| rows(&packed(name, arithmetic, Kernel::best()));
+        let floats = computed(Arithmetic::F32);
+        let (sixteen, large) = apart(&floats, &computed(Arithmetic::Int16));
+        let (eight, _) = apart(&floats, &computed(Arithmetic::Int8));
+        assert!(sixteen < 1e-3 * large, "{name}: {sixteen} of {large}");
+        assert!(eight > sixteen && eight < 0.15 * large, "{name}: {eight} of {large}");
+    }
 }
 
 #[test]
 fn all_kernels_give_the_same_bits() {
-    for arithmetic in [Arithmetic::Int16, Arithmetic::Int8] {
-        let portable = rows(&packed(arithmetic, Kernel::PORTABLE));
-        for kernel in Kernel::available() {
-            assert!(rows(&packed(arithmetic, kernel)) == portable, "{kernel:?} {arithmetic:?}");
+    for name in MODELS {
+        for arithmetic in [Arithmetic::Int16, Arithmetic::Int8] {
+            let computed = |kernel| rows(&packed(name, arithmetic, kernel));
+            let portable = computed(Kernel::PORTABLE);
+            for kernel in Kernel::available() {
+                assert!(computed(kernel) == portable, "{name} {kernel:?} {arithmetic:?}");
+            }
         }
     }
 }
@@ -79,7 +91,9 @@ fn all_kernels_give_the_same_bits() {
 #[test]
 fn a_prompt_gives_the_same_bits_in_every_batch() {
     for arithmetic in [Arithmetic::F32, Arithmetic::Int16, Arithmetic::Int8] {
-        same_bits_in_every_batch(&packed(arithmetic, Kernel::best()));
+        for name in MODELS {
+            same_bits_in_every_batch(&packed(name, arithmetic, Kernel::best()));
+        }
     }
     for name in ["gpt2-tiny", "llama-tiny", "qwen2-tiny", "roberta-tiny"] {
         same_bits_in_every_batch(&Files::read(&fixture(name)).unwrap().load().unwrap());
@@ -110,8 +124,9 @@ fn same_bits_in_every_batch(device: &Device) {
 /// Positions that are masked together need one pass, and get what each of them gets alone.
 #[test]
 fn masks_that_share_a_pass_give_the_same_bits() {
-    for arithmetic in [Arithmetic::F32, Arithmetic::Int16, Arithmetic::Int8] {
-        let device = packed(arithmetic, Kernel::best());
+    let arithmetics = [Arithmetic::F32, Arithmetic::Int16, Arithmetic::Int8];
+    for (name, arithmetic) in MODELS.iter().flat_map(|name| arithmetics.map(|a| (name, a))) {
+        let device = packed(name, arithmetic, Kernel::best());
         let mut ids = ids(&device, TEXTS[1]);
         ids[1..4].fill(device.model.mask());
         let ask = |positions: &[(usize, Piece)]| {
@@ -127,7 +142,7 @@ fn masks_that_share_a_pass_give_the_same_bits() {
 
 #[test]
 fn only_candidates_are_computed_and_in_order() {
-    let device = packed(Arithmetic::Int16, Kernel::best());
+    let device = packed("bert-tiny", Arithmetic::Int16, Kernel::best());
     let vocab = device.model.vocab();
     let ids = ids(&device, TEXTS[1]);
     let all = vocab.candidates(Piece::Start, Candidates::All);
@@ -153,7 +168,7 @@ fn only_candidates_are_computed_and_in_order() {
 
 #[test]
 fn distances_are_those_of_the_stored_embeddings() {
-    let device = packed(Arithmetic::Int16, Kernel::best());
+    let device = packed("bert-tiny", Arithmetic::Int16, Kernel::best());
     let vocab = device.model.vocab();
     let candidates = vocab.candidates(Piece::Start, Candidates::Typed);
     for t in [0, 1, 30, 60, 90].map(TokenId) {

@@ -31,13 +31,17 @@ const TEXTS: [&str; 4] = [
     "the old 中書 house: 7 Ωmega & 42",
 ];
 
-/// A copy of `fixtures/bert-tiny` to break.
+/// A copy of a model of `fixtures` to break.
 struct Folder(TempDir);
 
 impl Folder {
     fn new() -> Self {
+        Self::of("bert-tiny")
+    }
+
+    fn of(fixture: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/bert-tiny");
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(fixture);
         for name in [CONFIG, TOKENIZER, WEIGHTS] {
             std::fs::copy(from.join(name), dir.path().join(name)).unwrap();
         }
@@ -119,10 +123,13 @@ fn serialize(tensors: &Tensors) -> Vec<u8> {
     safetensors::serialize(views, None).unwrap()
 }
 
-fn names() -> Vec<String> {
-    let names: Vec<String> = tensors(&Folder::new().read(WEIGHTS)).into_keys().collect();
-    assert!(names.len() > 35, "every tensor of a two-layer BERT");
-    names
+/// A folder and the name of a tensor in it, for every tensor of the two shapes of encoders.
+fn every_tensor() -> impl Iterator<Item = (Folder, String)> {
+    ["bert-tiny", "mpnet-tiny"].into_iter().flat_map(|fixture| {
+        let names: Vec<String> = tensors(&Folder::of(fixture).read(WEIGHTS)).into_keys().collect();
+        assert!(names.len() > 35, "every tensor of two layers");
+        names.into_iter().map(move |name| (Folder::of(fixture), name))
+    })
 }
 
 /// One row of logits per sensitive position of each text.
@@ -213,15 +220,14 @@ fn a_header_that_lies_about_its_tensors_is_refused() {
 
 #[test]
 fn every_missing_tensor_is_named() {
-    for name in names() {
-        let folder = Folder::new();
+    for (folder, name) in every_tensor() {
         folder.tensors(|tensors| {
             tensors.remove(&name).unwrap();
         });
         match folder.refusal() {
             // the decoder's bias goes by two names, and either will do
-            Error::Missing(found) if name == "cls.predictions.bias" => {
-                assert!(found == name || found == "cls.predictions.decoder.bias");
+            Error::Missing(found) if ["cls.predictions.bias", "lm_head.bias"].contains(&&*name) => {
+                assert!(found == name || found == name.replace("bias", "decoder.bias"));
             }
             Error::Missing(found) => assert_eq!(found, name),
             other => panic!("{name}: {other}"),
@@ -231,8 +237,7 @@ fn every_missing_tensor_is_named() {
 
 #[test]
 fn every_wrong_shape_is_named_with_both_shapes() {
-    for wanted_name in names() {
-        let folder = Folder::new();
+    for (folder, wanted_name) in every_tensor() {
         let mut before = Vec::new();
         folder.tensors(|tensors| {
             let tensor = tensors.get_mut(&wanted_name).unwrap();
@@ -253,9 +258,8 @@ fn every_wrong_shape_is_named_with_both_shapes() {
 
 #[test]
 fn every_unsupported_type_is_named() {
-    for wanted_name in names() {
+    for (folder, wanted_name) in every_tensor() {
         for (unsupported, size) in [(Dtype::F64, 8), (Dtype::I32, 4), (Dtype::BOOL, 1)] {
-            let folder = Folder::new();
             folder.tensors(|tensors| {
                 let tensor = tensors.get_mut(&wanted_name).unwrap();
                 tensor.dtype = unsupported;
@@ -274,9 +278,8 @@ fn every_unsupported_type_is_named() {
 
 #[test]
 fn every_value_that_is_not_finite_is_named() {
-    for (i, name) in names().into_iter().enumerate() {
+    for (i, (folder, name)) in every_tensor().enumerate() {
         let bad = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -f32::NAN][i % 4];
-        let folder = Folder::new();
         folder.tensors(|tensors| {
             let bytes = &mut tensors.get_mut(&name).unwrap().bytes;
             // the last value, which a check of the first few would miss

@@ -54,10 +54,12 @@ impl Tokenizer {
         let by_token = inner.get_vocab(true);
         let tokens = by_id(by_token.iter().map(|(token, &id)| (token.as_str(), id)))?;
         let added = inner.get_added_tokens_decoder();
-        // flagged as special, or special to BERT whether flagged or not
+        // flagged as special, or special to BERT or MPNet whether flagged or not
         let flagged = added.iter().filter(|(_, token)| token.special).map(|(&id, _)| id);
-        let known = [&model.unk_token, "[CLS]", "[SEP]", "[MASK]", "[PAD]"];
-        let known = known.into_iter().filter_map(|token| inner.token_to_id(token));
+        let known =
+            ["[CLS]", "[SEP]", "[MASK]", "[PAD]", "<s>", "</s>", "<mask>", "<pad>", "<unk>"];
+        let known = [&*model.unk_token].into_iter().chain(known);
+        let known = known.filter_map(|token| inner.token_to_id(token));
         let special: Vec<TokenId> = flagged.chain(known).map(TokenId).collect();
         let vocab = Vocab::new(&tokens, &special, &model.unk_token)
             .ok_or_else(|| bad("it has no unknown token"))?;
