@@ -31,7 +31,6 @@ def of_encoder(folder):
     assert config.vocab_size == SHIFT + WORDS + 1, "these are not MPNet's words"
     # [PAD] is never shown, and an id that no text has must count as padding: that of [unused0]
     config.update({"vocab_size": WORDS, "pad_token_id": 1, "bos_token_id": CLS, "eos_token_id": SEP})
-    config.update({"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0})  # as in train.py
     config.architectures = ["MPNetForMaskedLM"]
     rows = torch.arange(WORDS) + SHIFT
     for word, row in SPECIAL.items():

@@ -318,6 +318,9 @@ def main():
     else:
         model = AutoModelForMaskedLM.from_pretrained(args.init, dtype=torch.float32)
     model.train()
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0  # few tokens are seen twice
     optimizer = optimizer_for(model, args)
     progress = {"step": 0, "tokens": 0, "cpu": 0.0, "warm_from": 0, "end": None, "rate": 0.0, "last_tokens": 0}
     if saved:

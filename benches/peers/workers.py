@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
-from transformers import BertConfig, BertForMaskedLM
+from transformers import AutoConfig, AutoModelForMaskedLM
 
 STOPWORDS = Path(__file__).resolve().parents[2] / "crates/cape/src/stopwords_en.txt"
 LAMBDA_L, LAMBDA_D, BUCKETS, EPSILON = 0.5, 1.0, 50, 12.0
@@ -33,11 +33,16 @@ def read_model(directory):
         if name + scale in stored:
             values *= stored[name + scale][:, None]
         tensors[name] = torch.from_numpy(values)
-    model = BertForMaskedLM(BertConfig.from_pretrained(directory)).eval()
+    model = AutoModelForMaskedLM.from_config(AutoConfig.from_pretrained(directory)).eval()
     unknown = model.load_state_dict(tensors, strict=False).unexpected_keys
     assert not unknown, unknown
     model.tie_weights()
     return model
+
+
+def head(model):
+    """What BERT or MPNet has after the encoder."""
+    return model.cls.predictions if hasattr(model, "cls") else model.lm_head
 
 
 class AtMasks(torch.nn.Module):
@@ -45,11 +50,11 @@ class AtMasks(torch.nn.Module):
 
     def __init__(self, model):
         super().__init__()
-        self.bert, self.cls = model.bert, model.cls
+        self.encoder, self.head = model.base_model, head(model)
 
     def forward(self, ids, positions):
-        hidden = self.bert(input_ids=ids).last_hidden_state
-        return self.cls(hidden[torch.arange(ids.shape[0]), positions])
+        hidden = self.encoder(input_ids=ids).last_hidden_state
+        return self.head(hidden[torch.arange(ids.shape[0]), positions])
 
 
 def masked_copies(copies, tokens):
@@ -78,7 +83,7 @@ def onnx_forward(model, directory, quantised):
     ids, positions = masked_copies(24, 24)
     if not path.exists():
         # a table shared with the embeddings would be quantised in two ways
-        decoder = model.cls.predictions.decoder
+        decoder = head(model).decoder
         decoder.weight = torch.nn.Parameter(decoder.weight.detach().clone())
         torch.onnx.export(
             AtMasks(model),
@@ -119,7 +124,7 @@ class Paper:
 
     def __init__(self, model, directory, forward):
         self.forward = forward
-        self.embeddings = model.bert.embeddings.word_embeddings.weight
+        self.embeddings = model.get_input_embeddings().weight
         self.tokenizer = Tokenizer.from_file(str(Path(directory) / "tokenizer.json"))
         self.stopwords = set(STOPWORDS.read_text().split())
 

@@ -124,7 +124,8 @@ impl From<cape_models::Error> for Failure {
             E::Json { file: "cape.json", .. } => "it holds lo, hi and, if you like, window",
             E::Json { .. } => "the file may be damaged: fetch or copy it again",
             E::Config(_) => {
-                "BERT-shaped masked models are supported, and causal ones like GPT-2, Llama and Qwen2"
+                "masked models like BERT, RoBERTa and MPNet are supported, and causal ones like GPT-2, \
+                 Llama and Qwen2"
             }
             E::Weights(_) => "the file may be cut short: fetch or copy it again",
             E::NotFinite(_) => "the file is damaged: fetch or copy it again",

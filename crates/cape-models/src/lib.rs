@@ -1,5 +1,5 @@
-//! Device models for Cape: masked models (BERT, DistilBERT, RoBERTa) and causal ones (GPT-2, Llama,
-//! Qwen2) from a folder in the Hugging Face layout (`config.json`, `tokenizer.json`,
+//! Device models for Cape: masked models (BERT, DistilBERT, RoBERTa, MPNet) and causal ones (GPT-2,
+//! Llama, Qwen2) from a folder in the Hugging Face layout (`config.json`, `tokenizer.json`,
 //! `model.safetensors` or its shards), from a GGUF file, from the hub's cache, and the embedded default.
 //!
 //! Loading never touches the network. Fetching does, on request: `pull`, with the feature `hub`.

@@ -74,7 +74,7 @@ fn list() -> Done {
     });
     output::print(&format!(
         "{DEFAULT}  (embedded)
-  masked, BERT-shaped: {}
+  masked: {}
   vocabulary {}: {} word beginnings and {} continuations can be drawn
   sees {} tokens at once; longer prompts in windows
   logits calibrated from {} to {}

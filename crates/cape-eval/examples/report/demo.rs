@@ -41,7 +41,7 @@ pub(crate) fn report() -> Report {
     let about = [
         ("numbers", "made up, to look at the report"),
         ("version", env!("CARGO_PKG_VERSION")),
-        ("model", "the default model, 6 layers, int8"),
+        ("model", "the default model, 8 layers, int8"),
         ("data", "sst2 (872 prompts), pii (180 prompts)"),
         ("command", "cargo run --example report -- --demo FOLDER"),
     ];
