@@ -111,11 +111,12 @@ fn exact_for_machines() {
 #[test]
 fn the_context_can_be_a_release() {
     let home = Home::new();
-    let prompt = "good book slow story river";
-    let flags = ["audit", "exact", prompt, "--token", "5", "--buckets", "equal-width"];
+    // the first sixteen are a turn of their own, which the last one sees the release of
+    let prompt = "good book slow story ".repeat(4) + "river";
+    let flags = ["audit", "exact", &prompt, "--token", "17", "--buckets", "equal-width"];
     let masked = home.tiny_json(&flags);
-    let released =
-        home.tiny_json(&[&flags[..], &["--released", "river london slow story money"]].concat());
+    let other = "river london slow story ".repeat(4) + "money";
+    let released = home.tiny_json(&[&flags[..], &["--released", &other]].concat());
     assert_ne!(masked["loss"], released["loss"]);
     let ran = home.run(&[&flags[..], &["--model", "model", "--released", "one two"]].concat());
     assert_eq!((ran.code, ran.out.as_str()), (1, ""));
