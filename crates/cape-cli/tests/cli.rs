@@ -792,9 +792,12 @@ fn explain_as_a_table() {
 #[test]
 fn explain_sees_what_the_draw_saw() {
     let home = Home::new();
-    let text = "good book and slow story river money";
+    // a turn of sixteen sensitive words, and two that see what was drawn for them
+    let turn = "good book and slow story ".to_owned() + &"good book slow story ".repeat(3);
+    let text = format!("{turn}river money");
+    let text = text.as_str();
     let explain = |flags: &[&str]| {
-        let args = ["explain", "--token", "5", "--all", text];
+        let args = ["explain", "--token", "17", "--all", text];
         home.tiny_json(&[&args[..], flags].concat())
     };
     let masked = explain(&[]);
@@ -811,8 +814,8 @@ fn explain_sees_what_the_draw_saw() {
     let (cls, sep, and) = (2, 3, id("and"));
     // before any draw, the other sensitive tokens are masked; kept ones are seen
     let seen = ids(&masked["input_ids"]);
-    assert_eq!(seen, [cls, MASK, MASK, and, MASK, MASK, MASK, MASK, sep]);
-    assert_eq!(masked["position"], 6);
+    assert_eq!(seen, [&[cls, MASK, MASK, and][..], &[MASK; 16], &[sep]].concat());
+    assert_eq!(masked["position"], 18);
 
     let mut replaced = 0;
     for seed in ["0", "1", "2", "3", "4", "5"] {
@@ -821,8 +824,8 @@ fn explain_sees_what_the_draw_saw() {
         let words: Vec<&str> = released.split_whitespace().collect();
         replaced += usize::from(words[..2] != ["good", "book"]);
         let told = explain(&["--released", &released]);
-        let first = [0, 1, 3, 4].map(|i| id(words[i])); // four words a turn
-        let want = [cls, first[0], first[1], and, first[2], first[3], MASK, MASK, sep];
+        let drawn: Vec<u64> = words[..17].iter().map(|word| id(word)).collect();
+        let want = [&[cls][..], &drawn, &[MASK, MASK, sep]].concat();
         assert_eq!(ids(&told["input_ids"]), want, "{released}");
         // the logits follow the context, and the law over ranks does not know it
         assert_ne!(column(&told, "logit"), column(&masked, "logit"));
@@ -832,19 +835,17 @@ fn explain_sees_what_the_draw_saw() {
     assert!(replaced > 3, "else the loop above saw the true words only");
 
     // what came with the token and after it is no part of its context
-    let told = explain(&["--released", "good book and slow story river money"]);
-    assert_eq!(told, explain(&["--released", "good book and slow story old paris"]));
-    let fourth = |released| {
+    let told = explain(&["--released", text]);
+    assert_eq!(told, explain(&["--released", &format!("{turn}old paris")]));
+    let fourth = |released: &str| {
         home.tiny_json(&["explain", "--token", "4", "--all", text, "--released", released])
     };
-    assert_eq!(
-        fourth("good book and slow story old paris"),
-        fourth("old paris and fast london good book")
-    );
+    let other = "old paris and fast london ".to_owned() + &"old paris fast london ".repeat(3);
+    assert_eq!(fourth(text), fourth(&format!("{other}good book")));
     // raw context: the true words
     let raw = explain(&["--context", "raw"]);
-    let word = ["good", "book", "slow", "story", "money"].map(id);
-    let want = [cls, word[0], word[1], and, word[2], word[3], MASK, word[4], sep];
+    let before: Vec<u64> = turn.split_whitespace().map(id).collect();
+    let want = [&[cls][..], &before, &[MASK, id("money"), sep]].concat();
     assert_eq!(ids(&raw["input_ids"]), want);
 }
 
