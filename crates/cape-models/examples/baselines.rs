@@ -9,10 +9,12 @@
 #![allow(clippy::unwrap_used, reason = "an example may panic")]
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 use cape::privacy::Epsilon;
-use cape::sanitize::sanitize;
+use cape::rng::Secret;
+use cape::sanitizer::{About, Sanitizer};
 use cape_models::baselines::{Kind, Prepared, Settings, Source};
 use cape_models::vectors;
 
@@ -34,12 +36,15 @@ fn main() {
     let mechanism = prepared.mechanism(epsilon).unwrap();
     let set_up = start.elapsed().as_secs_f64();
 
-    let mut rng = cape::rng::secure().unwrap();
+    let (tokenizer, keep) = (Arc::clone(&prepared.tokenizer), prepared.keep.clone());
+    let about = About { mechanism: kind.name(), words: None, fingerprint: String::new() };
+    let sanitizer = Sanitizer::tokens(tokenizer, keep, Box::new(mechanism), about);
+    let secret = Secret::fresh().unwrap();
     let mut times: Vec<f64> = prompts
         .lines()
         .map(|prompt| {
             let start = Instant::now();
-            sanitize(prompt, &prepared.tokenizer, &prepared.keep, &mechanism, &mut rng).unwrap();
+            sanitizer.release(prompt, &secret).unwrap();
             start.elapsed().as_secs_f64()
         })
         .collect();

@@ -7,8 +7,8 @@
 //!
 //! - `forward COPIES TOKENS`: the logits of the whole vocabulary at the masked position of so many
 //!   copies of so many tokens, special ones included;
-//! - `released TEXT`, `raw TEXT`, `paper TEXT`: a prompt perturbed, by a mechanism that has met no
-//!   token yet (`paper`: equal-width buckets, raw context, all candidates).
+//! - `released TEXT`, `raw TEXT`: a prompt perturbed as in the paper, in this context, by a mechanism
+//!   that has met no token yet.
 
 use std::error::Error;
 use std::io::BufRead;
@@ -17,14 +17,12 @@ use std::time::Instant;
 
 use cape::context::Context;
 use cape::keep::KeepList;
-use cape::mechanism::cape::{Buckets, Cape, Settings};
+use cape::mechanism::cape_paper::{CapePaper, Settings};
 use cape::model::{LanguageModel, Memory, View};
 use cape::privacy::Epsilon;
-use cape::rng::seeded;
-use cape::sanitize::sanitize;
+use cape::rng::Secret;
+use cape::sanitizer::{About, Sanitizer};
 use cape::text::{Piece, TokenId};
-use cape::utility::Utility;
-use cape::vocab::Candidates;
 use cape_models::{Arithmetic, Device, Kernel, Options, load_with};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -41,17 +39,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     for line in std::io::stdin().lock().lines() {
         let line = line?;
         let (what, rest) = line.split_once(' ').ok_or("a line has two words at least")?;
-        let ranked = (Buckets::Ranked { alpha: None }, Candidates::default());
-        let equal_width = (Buckets::EqualWidth { count: 50 }, Candidates::All);
         let ms = match what {
             "forward" => {
                 let (copies, tokens) = rest.split_once(' ').ok_or("forward COPIES TOKENS")?;
                 forward(&*device.model, copies.parse()?, tokens.parse()?)?
             }
-            "released" => perturb(&device, Context::Released, ranked, rest)?,
-            "raw" => perturb(&device, Context::Raw, ranked, rest)?,
-            "paper" => perturb(&device, Context::Raw, equal_width, rest)?,
-            _ => return Err("a line begins with forward, released, raw or paper".into()),
+            "released" => perturb(&device, Context::Released, rest)?,
+            "raw" => perturb(&device, Context::Raw, rest)?,
+            _ => return Err("a line begins with forward, released or raw".into()),
         };
         println!("{ms:.3}");
     }
@@ -61,12 +56,12 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn forward(model: &dyn LanguageModel, copies: usize, tokens: usize) -> Result<f64, Box<dyn Error>> {
     let len = tokens.checked_sub(2).filter(|len| (1..=model.window()).contains(len));
     let len = len.ok_or("so many tokens the model cannot see")?;
-    let words = model.vocab().candidates(Piece::Start, Candidates::Typed);
+    let words = model.vocab().of_kind(Piece::Start);
     let ids: Vec<TokenId> = (0..len).map(|i| words[(i * 37 + 11) % words.len()]).collect();
-    let positions: Vec<_> = (0..copies).map(|i| (i % len, Piece::Start)).collect();
+    let positions: Vec<usize> = (0..copies).map(|i| i % len).collect();
     let view = View { ids: &ids, positions: &positions, memory: &mut Memory::default() };
     let start = Instant::now();
-    let rows = model.logits(&mut [view], Candidates::All)?;
+    let rows = model.logits(&mut [view])?;
     let ms = start.elapsed().as_secs_f64() * 1e3;
     if rows.iter().flatten().all(|logit| logit.is_finite()) {
         Ok(ms)
@@ -75,17 +70,13 @@ fn forward(model: &dyn LanguageModel, copies: usize, tokens: usize) -> Result<f6
     }
 }
 
-fn perturb(
-    device: &Device,
-    context: Context,
-    (buckets, candidates): (Buckets, Candidates),
-    text: &str,
-) -> Result<f64, Box<dyn Error>> {
-    let epsilon = Epsilon::new(12.0)?;
-    let settings = Settings { epsilon, buckets, context, candidates, utility: Utility::PAPER };
-    let mechanism = Cape::new(Arc::clone(&device.model), settings)?;
-    let (keep, mut rng) = (KeepList::default(), seeded(1, 0));
+fn perturb(device: &Device, context: Context, text: &str) -> Result<f64, Box<dyn Error>> {
+    let settings = Settings { context, ..Settings::new(Epsilon::new(6.0)?) };
+    let mechanism = CapePaper::new(Arc::clone(&device.model), settings)?;
+    let (tokenizer, keep) = (Arc::clone(&device.tokenizer), KeepList::default());
+    let about = About { mechanism: "cape-paper", words: None, fingerprint: String::new() };
+    let sanitizer = Sanitizer::tokens(tokenizer, keep, Box::new(mechanism), about);
     let start = Instant::now();
-    sanitize(text, &device.tokenizer, &keep, &mechanism, &mut rng)?;
+    sanitizer.release(text, &Secret::seeded(1, 0))?;
     Ok(start.elapsed().as_secs_f64() * 1e3)
 }

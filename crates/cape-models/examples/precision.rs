@@ -6,20 +6,17 @@
 //! Masks every sensitive position of every line of TEXT in turn and compares each model with the
 //! reference: top-1 accuracy, how often the best candidate by logit is the same, how many of the ten
 //! best, how far the reference's hundred best by utility move, Spearman's correlation of all ranks,
-//! the total variation between the distributions that the mechanism draws from (ranked, raw context),
+//! the total variation between the distributions that the mechanism draws from (raw context),
 //! and the largest and the mean difference of a utility.
 
 use std::error::Error;
 use std::sync::Arc;
 
-use cape::context::Context;
+use cape::buckets::EqualWidth;
 use cape::keep::KeepList;
-use cape::mechanism::cape::{Buckets, Cape, Settings};
+use cape::mechanism::cape_paper::{CapePaper, Settings};
 use cape::model::LanguageModel;
 use cape::privacy::Epsilon;
-use cape::rank::RankTable;
-use cape::utility::Utility;
-use cape::vocab::Candidates;
 use cape_models::{Arithmetic, Options, load_with};
 use rayon::prelude::*;
 
@@ -93,11 +90,10 @@ fn spearman(a: &Position, b: &Position) -> f64 {
 
 /// Between the distributions of the drawn token.
 fn total_variation(a: &Position, b: &Position, epsilon: f64) -> f64 {
-    let table = Epsilon::new(epsilon).and_then(|e| RankTable::new(a.ranks.len(), e, None));
-    let table = table.expect("a law for this many candidates");
-    let probability = |&rank: &u32| table.probability(rank as usize);
-    let ranks = a.ranks.iter().zip(&b.ranks);
-    ranks.map(|(a, b)| (probability(a) - probability(b)).abs()).sum::<f64>() / 2.0
+    let rule = Epsilon::new(epsilon).and_then(|e| EqualWidth::new(50, e)).expect("in its range");
+    let [a, b] = [a, b].map(|at| rule.apply(&at.utilities).expect("so few candidates"));
+    let apart = |candidate| (a.probability(candidate) - b.probability(candidate)).abs();
+    (0..a.bucket.len()).map(apart).sum::<f64>() / 2.0
 }
 
 fn positions(model: &str, lines: &[&str]) -> Result<Vec<Position>, Box<dyn Error>> {
@@ -106,14 +102,8 @@ fn positions(model: &str, lines: &[&str]) -> Result<Vec<Position>, Box<dyn Error
         None => (model, Arithmetic::Auto),
     };
     let device = load_with(model, Options { arithmetic, ..Options::default() })?;
-    let settings = Settings {
-        epsilon: Epsilon::new(12.0)?,
-        buckets: Buckets::Ranked { alpha: None },
-        context: Context::Raw,
-        candidates: Candidates::default(),
-        utility: Utility::default(),
-    };
-    let mechanism = Cape::new(Arc::clone(&device.model) as Arc<dyn LanguageModel>, settings)?;
+    let settings = Settings::new(Epsilon::new(6.0)?);
+    let mechanism = CapePaper::new(Arc::clone(&device.model) as Arc<dyn LanguageModel>, settings)?;
     let keep = KeepList::default();
     let rows: Vec<Vec<Position>> = lines
         .par_iter()

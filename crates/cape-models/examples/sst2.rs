@@ -2,25 +2,22 @@
 //!
 //! `cargo run --release -p cape-models --example sst2 -- SST2_DEV.tsv [MODEL[:ARITHMETIC] [ε,…]]`
 //!
-//! Runs the paper's form (equal-width, raw, all) and ours (ranked, released, typed) over every
-//! sentence of the first column, with seeded draws; without a model with the default one, without ε at
-//! the paper's.
+//! Runs the paper's mechanism over every sentence of the first column, in the raw and in the released
+//! context, with seeded draws; without a model with the default one, without ε at the paper's.
 
 use std::sync::Arc;
 
+use cape::assemble::assemble;
 use cape::context::Context;
 use cape::distance::distances;
 use cape::keep::KeepList;
 use cape::mechanism::Mechanism;
-use cape::mechanism::cape::{Buckets, Cape, Settings};
+use cape::mechanism::cape_paper::{CapePaper, Settings};
 use cape::metric::rouge_l;
 use cape::model::LanguageModel;
 use cape::privacy::Epsilon;
 use cape::rng::seeded;
-use cape::sanitize::assemble;
-use cape::text::{Outcome, Piece};
-use cape::utility::Utility;
-use cape::vocab::Candidates;
+use cape::text::Outcome;
 use cape_models::{Arithmetic, DEFAULT, Device, Options, load_with};
 use rayon::prelude::*;
 
@@ -54,30 +51,21 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let sentences: Vec<&str> = file.lines().skip(1).filter_map(|l| l.split('\t').next()).collect();
     let device = load_with(model, Options { arithmetic, ..Options::default() })?;
     println!("{} sentences", sentences.len());
-    println!("| form | ε | holds per token | kept % | ROUGE-L % | KNN-10 privacy % |");
+    println!("| context | ε | holds per token | kept % | ROUGE-L % | KNN-10 privacy % |");
     println!("|---|---|---|---|---|---|");
-    let paper = (Buckets::EqualWidth { count: 50 }, Context::Raw, Candidates::All);
-    let ours = (Buckets::Ranked { alpha: None }, Context::Released, Candidates::default());
-    for (form, (buckets, context, candidates)) in
-        [("equal-width, raw, all", paper), ("ranked, released, typed", ours)]
-    {
+    for context in [Context::Raw, Context::Released] {
         for &epsilon in &epsilons {
-            let settings = Settings {
-                epsilon: Epsilon::new(epsilon)?,
-                buckets,
-                context,
-                candidates,
-                utility: Utility::PAPER,
-            };
+            let settings = Settings { context, ..Settings::new(Epsilon::new(epsilon)?) };
             let mechanism =
-                Cape::new(Arc::clone(&device.model) as Arc<dyn LanguageModel>, settings)?;
+                CapePaper::new(Arc::clone(&device.model) as Arc<dyn LanguageModel>, settings)?;
             let sums = sentences
                 .par_iter()
                 .enumerate()
                 .map(|(seed, sentence)| one(&device, &mechanism, sentence, seed as u64))
                 .try_reduce(Sums::default, |a, b| Ok(a.plus(b)))?;
             println!(
-                "| {form} | {epsilon} | {:.2} | {:.1} | {:.2} | {:.1} |",
+                "| {} | {epsilon} | {:.2} | {:.1} | {:.2} | {:.1} |",
+                context.as_str(),
                 mechanism.guarantee().bound,
                 100.0 * sums.kept / sums.sensitive,
                 100.0 * sums.rouge / sums.sentences,
@@ -88,13 +76,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn one(device: &Device, mechanism: &Cape, text: &str, seed: u64) -> cape::Result<Sums> {
+fn one(device: &Device, mechanism: &CapePaper, text: &str, seed: u64) -> cape::Result<Sums> {
     let tokens = device.tokenizer.tokenize(text, &KeepList::default())?;
     let outcomes = mechanism.perturb(&tokens, &mut seeded(seed, 0))?;
     let vocab = device.model.vocab();
     let (released, _) = assemble(text, &tokens, &outcomes, vocab);
     let mut sums = Sums { sentences: 1.0, rouge: rouge_l(text, &released), ..Sums::default() };
-    let everything = vocab.candidates(Piece::Start, Candidates::All);
+    let everything = vocab.drawable();
     for (token, outcome) in tokens.as_slice().iter().zip(&outcomes) {
         let Outcome::Drawn { id, .. } = *outcome else {
             continue;

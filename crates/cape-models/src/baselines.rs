@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cape::keep::KeepList;
-use cape::lexicon::Lexicon;
 use cape::mechanism::custext::Custext;
 use cape::mechanism::inferdpt::Inferdpt;
 use cape::mechanism::santext::{Plus, Santext};
@@ -14,7 +13,8 @@ use cape::model::Embeddings;
 use cape::privacy::Epsilon;
 use cape::text::{Piece, TokenId};
 use cape::tokenizer::{Split, Tokenizer};
-use cape::vocab::{Candidates, Vocab};
+use cape::vectors::WordVectors;
+use cape::vocab::Vocab;
 use ring::digest::{Context, SHA256};
 
 use crate::groups::{Source as Stored, groups, load_or_make};
@@ -121,7 +121,7 @@ pub struct Prepared {
     pub not_stored: Option<std::io::Error>,
     kind: Kind,
     unknown: Unknown,
-    words: Arc<Lexicon>,
+    words: Arc<WordVectors>,
     form: Form,
 }
 
@@ -146,11 +146,11 @@ impl Prepared {
         };
         if let (Kind::Inferdpt, Source::Device(device)) = (kind, &source) {
             let (tokenizer, vocab) = (&device.tokenizer, device.model.vocab());
-            let all = vocab.candidates(Piece::Start, Candidates::All).iter().copied();
+            let all = vocab.drawable().iter().copied();
             let ids: Vec<TokenId> =
                 all.filter(|&id| is_english(vocab.surface(id))).take(INFERDPT_ENTRIES).collect();
             let about = format!("{} pieces of the device model", ids.len());
-            let words = Lexicon::new(ids.clone(), gather(device.model.embeddings(), &ids))?;
+            let words = WordVectors::new(ids.clone(), gather(device.model.embeddings(), &ids))?;
             return Ok(Self {
                 tokenizer: Arc::clone(tokenizer),
                 keep,
@@ -214,14 +214,14 @@ impl Prepared {
             not_stored,
             kind,
             unknown,
-            words: Arc::new(Lexicon::new((0..n).map(TokenId).collect(), words.rows)?),
+            words: Arc::new(WordVectors::new((0..n).map(TokenId).collect(), words.rows)?),
             form,
         })
     }
 
     /// The words with their vectors.
     #[must_use]
-    pub fn words(&self) -> &Arc<Lexicon> {
+    pub fn words(&self) -> &Arc<WordVectors> {
         &self.words
     }
 
@@ -273,7 +273,7 @@ impl Words {
             }
             Source::Device(device) => {
                 let vocab = device.model.vocab();
-                let ids = vocab.candidates(Piece::Start, Candidates::Typed);
+                let ids = vocab.of_kind(Piece::Start);
                 let words: Vec<&str> = ids.iter().map(|&id| vocab.surface(id)).collect();
                 let rows = gather(device.model.embeddings(), ids);
                 let vocab = Arc::new(Vocab::words(&words));

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use cape::keep::KeepList;
 use cape::model::{Memory, View};
 use cape::utility::Calibration;
-use cape::vocab::Candidates;
 use rayon::prelude::*;
 
 use crate::files::{CapeJson, write_cape_json};
@@ -27,11 +26,11 @@ pub fn calibrate(device: &Device, texts: &[&str], done: &(dyn Fn() + Sync)) -> R
             for part in tokens.as_slice().chunks(device.model.window()) {
                 let ids: Vec<_> = part.iter().map(|token| token.id).collect();
                 let sensitive = part.iter().enumerate().filter(|(_, token)| token.kept.is_none());
-                let positions: Vec<_> = sensitive.map(|(i, token)| (i, token.piece)).collect();
+                let positions: Vec<usize> = sensitive.map(|(i, _)| i).collect();
                 let mut memory = Memory::default();
                 for positions in positions.chunks(BATCH) {
                     let view = View { ids: &ids, positions, memory: &mut memory };
-                    for row in device.model.logits(&mut [view], Candidates::All)? {
+                    for row in device.model.logits(&mut [view])? {
                         lo = row.iter().fold(lo, |lo, &logit| lo.min(logit));
                         hi = row.iter().fold(hi, |hi, &logit| hi.max(logit));
                     }

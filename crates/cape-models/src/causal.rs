@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cape::model::{Embeddings, LanguageModel, View};
-use cape::text::{Piece, TokenId};
+use cape::text::TokenId;
 use cape::utility::Calibration;
-use cape::vocab::{Candidates, Vocab};
+use cape::vocab::Vocab;
 use rayon::prelude::*;
 use rten_gemm::{GemmExecutor, GemmInputA, GemmInputB, GemmOptions};
 use rten_simd::SimdOp;
@@ -150,15 +150,10 @@ impl LanguageModel for Causal {
         (std::iter::once(self.begin).chain(before).collect(), position + 1)
     }
 
-    fn logits(
-        &self,
-        views: &mut [View<'_>],
-        candidates: Candidates,
-    ) -> cape::Result<Vec<Vec<f32>>> {
-        let mut rows = Rows::default();
-        let (mut asked, mut kinds) = (Vec::new(), Vec::new());
+    fn logits(&self, views: &mut [View<'_>]) -> cape::Result<Vec<Vec<f32>>> {
+        let (mut rows, mut asked) = (Rows::default(), Vec::new());
         for view in views {
-            let places = || view.positions.iter().map(|&(at, _)| at);
+            let places = || view.positions.iter().copied();
             let (Some(first), Some(last)) = (places().min(), places().max()) else {
                 continue;
             };
@@ -166,7 +161,6 @@ impl LanguageModel for Causal {
             let cache: &mut Cache = view.memory.get();
             let from = cache.keep(self.number, &input, first);
             asked.extend(places().map(|at| rows.ids.len() + at - from));
-            kinds.extend(view.positions.iter().map(|&(_, piece)| piece));
             rows.add(cache, from, &input);
         }
         if asked.is_empty() {
@@ -176,11 +170,11 @@ impl LanguageModel for Causal {
         rows.finish();
         let mut x = gather(&x, self.embeddings().dim(), &asked);
         self.network.norm(&mut x);
-        Ok(self.words.logits(&x, &kinds, candidates))
+        Ok(self.words.logits(&x))
     }
 
-    fn distances(&self, t: TokenId, piece: Piece, candidates: Candidates) -> Vec<f32> {
-        self.words.distances(t, piece, candidates)
+    fn distances(&self, t: TokenId) -> Vec<f32> {
+        self.words.distances(t)
     }
 }
 
@@ -391,9 +385,8 @@ mod tests {
         let (mut memory, mut other) = (Memory::default(), Memory::default());
         let ask = |ids: &[u32], places: &[usize], memory: &mut Memory| {
             let ids: Vec<TokenId> = ids.iter().map(|&id| TokenId(id)).collect();
-            let positions: Vec<_> = places.iter().map(|&at| (at, Piece::Start)).collect();
-            let view = View { ids: &ids, positions: &positions, memory };
-            model.logits(&mut [view], Candidates::All).unwrap();
+            let view = View { ids: &ids, positions: places, memory };
+            model.logits(&mut [view]).unwrap();
             std::mem::take(&mut *log.lock().unwrap())
         };
         assert_eq!(ask(&[0, 1, 2, 0, 1], &[1], &mut memory), [[0, 1]]);

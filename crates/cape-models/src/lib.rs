@@ -4,25 +4,24 @@
 //!
 //! Loading never touches the network. Fetching does, on request: `pull`, with the feature `hub`.
 //!
+//! The paper's mechanism asks a device model; Cape's own needs none (see [`cape`]).
+//!
 //! ```
 //! use cape::keep::KeepList;
-//! use cape::mechanism::cape::{Buckets, Cape, Settings};
+//! use cape::mechanism::cape_paper::{CapePaper, Settings};
 //! use cape::privacy::Epsilon;
+//! use cape::rng::Secret;
+//! use cape::sanitizer::{About, Sanitizer};
 //!
 //! let device = cape_models::load(cape_models::DEFAULT)?;
-//! let settings = Settings {
-//!     epsilon: Epsilon::new(12.0)?,
-//!     buckets: Buckets::Ranked { alpha: None },
-//!     context: Default::default(),
-//!     candidates: Default::default(),
-//!     utility: Default::default(),
-//! };
-//! let mechanism = Cape::new(device.model.clone(), settings)?;
-//! let (keep, mut rng) = (KeepList::default(), cape::rng::secure()?);
-//! let release =
-//!     cape::sanitize::sanitize("a good book", &device.tokenizer, &keep, &mechanism, &mut rng)?;
+//! let settings = Settings::new(Epsilon::new(6.0)?);
+//! let mechanism = CapePaper::new(device.model.clone(), settings)?;
+//! let about = About { mechanism: "cape-paper", words: None, fingerprint: device.shape };
+//! let (keep, mechanism) = (KeepList::default(), Box::new(mechanism));
+//! let sanitizer = Sanitizer::tokens(device.tokenizer, keep, mechanism, about);
+//! let release = sanitizer.release("a good book", &Secret::fresh()?)?;
 //! assert!(release.text.starts_with("a "));
-//! assert_eq!(release.privacy.epsilon_prompt(), 24.0);
+//! assert_eq!(release.privacy.draws, 2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use cape::model::{Embeddings, LanguageModel, View};
-use cape::text::{Piece, TokenId};
+use cape::text::TokenId;
 use cape::utility::Calibration;
-use cape::vocab::{Candidates, Vocab};
+use cape::vocab::Vocab;
 
 use crate::bert::{Family, Special};
 use crate::encoder::{Encoder, Head, Loader, Tables};
@@ -126,14 +126,10 @@ impl LanguageModel for Masked {
         (input, position + 1)
     }
 
-    fn logits(
-        &self,
-        views: &mut [View<'_>],
-        candidates: Candidates,
-    ) -> cape::Result<Vec<Vec<f32>>> {
-        let (mut inputs, mut rows, mut kinds) = (Vec::new(), Vec::<Vec<usize>>::new(), Vec::new());
+    fn logits(&self, views: &mut [View<'_>]) -> cape::Result<Vec<Vec<f32>>> {
+        let (mut inputs, mut rows) = (Vec::new(), Vec::<Vec<usize>>::new());
         for view in views {
-            for &(position, piece) in view.positions {
+            for &position in view.positions {
                 let (input, row) = self.input(view.ids, position);
                 match rows.last_mut() {
                     // positions that are masked together are asked of one pass
@@ -143,17 +139,16 @@ impl LanguageModel for Masked {
                         rows.push(vec![row]);
                     }
                 }
-                kinds.push(piece);
             }
         }
         if inputs.is_empty() {
             return Ok(Vec::new());
         }
         let x = self.encoder.forward(self.words.embeddings(), &inputs, Some(&rows));
-        Ok(self.words.logits(&self.head.forward(&x), &kinds, candidates))
+        Ok(self.words.logits(&self.head.forward(&x)))
     }
 
-    fn distances(&self, t: TokenId, piece: Piece, candidates: Candidates) -> Vec<f32> {
-        self.words.distances(t, piece, candidates)
+    fn distances(&self, t: TokenId) -> Vec<f32> {
+        self.words.distances(t)
     }
 }

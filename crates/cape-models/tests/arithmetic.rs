@@ -9,8 +9,7 @@ use std::sync::LazyLock;
 
 use cape::keep::KeepList;
 use cape::model::{Memory, View};
-use cape::text::{Piece, TokenId};
-use cape::vocab::Candidates;
+use cape::text::TokenId;
 use cape_models::{Arithmetic, Device, Files, Kernel, Options, Precision, pack};
 use common::logits;
 use tempfile::TempDir;
@@ -103,10 +102,7 @@ fn a_prompt_gives_the_same_bits_in_every_batch() {
 fn same_bits_in_every_batch(device: &Device) {
     let all: Vec<Vec<TokenId>> = TEXTS.iter().map(|text| ids(device, text)).collect();
     let ask = |texts: &[Vec<TokenId>]| {
-        let positions: Vec<Vec<(usize, Piece)>> = texts
-            .iter()
-            .map(|ids| (0..ids.len()).map(|i| (i, Piece::Continuation)).collect())
-            .collect();
+        let positions: Vec<Vec<usize>> = texts.iter().map(|ids| (0..ids.len()).collect()).collect();
         let mut memories: Vec<Memory> = texts.iter().map(|_| Memory::default()).collect();
         let mut views: Vec<View<'_>> = texts
             .iter()
@@ -114,7 +110,7 @@ fn same_bits_in_every_batch(device: &Device) {
             .zip(&mut memories)
             .map(|((ids, positions), memory)| View { ids, positions, memory })
             .collect();
-        device.model.logits(&mut views, Candidates::Typed).unwrap()
+        device.model.logits(&mut views).unwrap()
     };
     let together = ask(&all);
     let alone: Vec<Vec<f32>> = all.chunks(1).flat_map(ask).collect();
@@ -129,40 +125,31 @@ fn masks_that_share_a_pass_give_the_same_bits() {
         let device = packed(name, arithmetic, Kernel::best());
         let mut ids = ids(&device, TEXTS[1]);
         ids[1..4].fill(device.model.mask());
-        let ask = |positions: &[(usize, Piece)]| {
+        let ask = |positions: &[usize]| {
             let view = View { ids: &ids, positions, memory: &mut Memory::default() };
-            device.model.logits(&mut [view], Candidates::Typed).unwrap()
+            device.model.logits(&mut [view]).unwrap()
         };
         // the last one is not masked: it has a pass of its own
-        let all = [1, 2, 3, 4].map(|at| (at, Piece::Start));
+        let all = [1, 2, 3, 4];
         let alone: Vec<Vec<f32>> = all.chunks(1).flat_map(ask).collect();
         assert!(ask(&all) == alone);
     }
 }
 
 #[test]
-fn only_candidates_are_computed_and_in_order() {
+fn only_drawable_entries_are_computed_and_in_order() {
     let device = packed("bert-tiny", Arithmetic::Int16, Kernel::best());
-    let vocab = device.model.vocab();
-    let ids = ids(&device, TEXTS[1]);
-    let all = vocab.candidates(Piece::Start, Candidates::All);
-    let ask = |piece, which| {
-        let view = View { ids: &ids, positions: &[(3, piece)], memory: &mut Memory::default() };
-        device.model.logits(&mut [view], which).unwrap().swap_remove(0)
+    let floats = packed("bert-tiny", Arithmetic::F32, Kernel::best());
+    let (ids, drawable) = (ids(&device, TEXTS[1]), device.model.vocab().drawable());
+    let ask = |device: &Device| {
+        let view = View { ids: &ids, positions: &[3], memory: &mut Memory::default() };
+        device.model.logits(&mut [view]).unwrap().swap_remove(0)
     };
-    let whole = ask(Piece::Start, Candidates::All);
-    let far = device.model.distances(ids[3], Piece::Start, Candidates::All);
-    for piece in [Piece::Start, Piece::Continuation] {
-        let typed = vocab.candidates(piece, Candidates::Typed);
-        let (logits, distances) = (
-            ask(piece, Candidates::Typed),
-            device.model.distances(ids[3], piece, Candidates::Typed),
-        );
-        assert!(logits.len() == typed.len() && distances.len() == typed.len());
-        for ((logit, distance), id) in logits.iter().zip(&distances).zip(typed) {
-            let i = all.binary_search(id).unwrap();
-            assert!(*logit == whole[i] && *distance == far[i]);
-        }
+    let (logits, want) = (ask(&device), ask(&floats));
+    assert_eq!((logits.len(), want.len()), (drawable.len(), drawable.len()));
+    let large = want.iter().fold(0.0_f32, |large, logit| large.max(logit.abs()));
+    for (got, want) in logits.iter().zip(&want) {
+        assert!((got - want).abs() < 0.01 * large, "{got} {want}");
     }
 }
 
@@ -170,9 +157,9 @@ fn only_candidates_are_computed_and_in_order() {
 fn distances_are_those_of_the_stored_embeddings() {
     let device = packed("bert-tiny", Arithmetic::Int16, Kernel::best());
     let vocab = device.model.vocab();
-    let candidates = vocab.candidates(Piece::Start, Candidates::Typed);
+    let candidates = vocab.drawable();
     for t in [0, 1, 30, 60, 90].map(TokenId) {
-        let got = device.model.distances(t, Piece::Start, Candidates::Typed);
+        let got = device.model.distances(t);
         let want = cape::distance::distances(device.model.embeddings(), t, candidates);
         for ((got, want), r) in got.iter().zip(&want).zip(candidates) {
             assert!((got - want).abs() < 1e-4 * want.max(1.0), "{got} {want}");

@@ -8,8 +8,7 @@ mod common;
 use std::path::{Path, PathBuf};
 
 use cape::model::{LanguageModel, Memory, View};
-use cape::text::{Piece, TokenId};
-use cape::vocab::Candidates;
+use cape::text::TokenId;
 use cape_models::{Arithmetic, Device, Files, Options};
 use common::logits;
 use serde::Deserialize;
@@ -55,7 +54,7 @@ fn golden(name: &str) -> Vec<(Vec<TokenId>, Vec<Predicted>)> {
 
 /// The golden numbers of the entries that can be drawn.
 fn wanted(model: &dyn LanguageModel, row: &[f32]) -> Vec<f32> {
-    let drawn = model.vocab().candidates(Piece::Start, Candidates::All);
+    let drawn = model.vocab().drawable();
     assert!(drawn.len() > 150);
     drawn.iter().map(|id| row[id.index()]).collect()
 }
@@ -68,8 +67,8 @@ fn apart(a: &[f32], b: &[f32]) -> f32 {
 
 /// The row of one position, with what is remembered.
 fn row(model: &dyn LanguageModel, ids: &[TokenId], at: usize, memory: &mut Memory) -> Vec<f32> {
-    let view = View { ids, positions: &[(at, Piece::Start)], memory };
-    model.logits(&mut [view], Candidates::All).unwrap().swap_remove(0)
+    let view = View { ids, positions: &[at], memory };
+    model.logits(&mut [view]).unwrap().swap_remove(0)
 }
 
 #[test]
@@ -147,12 +146,11 @@ fn prompts_side_by_side_get_what_each_gets_alone() {
         let mut memories: Vec<Memory> = texts.iter().map(|_| Memory::default()).collect();
         for step in 0..3 {
             // several positions, in no order, one of them twice; none of a prompt that is too short
-            let positions: Vec<Vec<(usize, Piece)>> = texts
+            let positions: Vec<Vec<usize>> = texts
                 .iter()
                 .map(|(ids, _)| {
                     let places = [3 + step, step, 3 + step, 1];
-                    let places = places.into_iter().filter(|&at| at < ids.len());
-                    places.map(|at| (at, Piece::Start)).collect()
+                    places.into_iter().filter(|&at| at < ids.len()).collect()
                 })
                 .collect();
             let mut views: Vec<View<'_>> = texts
@@ -161,9 +159,9 @@ fn prompts_side_by_side_get_what_each_gets_alone() {
                 .zip(&mut memories)
                 .map(|(((ids, _), positions), memory)| View { ids, positions, memory })
                 .collect();
-            let mut rows = model.logits(&mut views, Candidates::All).unwrap().into_iter();
+            let mut rows = model.logits(&mut views).unwrap().into_iter();
             for ((ids, _), positions) in texts.iter().zip(&positions) {
-                for &(at, _) in positions {
+                for &at in positions {
                     let alone = &logits(&*model, ids, &[at])[0];
                     let apart = apart(&rows.next().unwrap(), alone);
                     assert!(apart < 1e-5, "{name} {at}: {apart}");
@@ -177,10 +175,10 @@ fn prompts_side_by_side_get_what_each_gets_alone() {
 #[test]
 fn nothing_asked_is_nothing_answered() {
     let model = device("gpt2-tiny").model;
-    assert!(model.logits(&mut [], Candidates::All).unwrap().is_empty());
+    assert!(model.logits(&mut []).unwrap().is_empty());
     let ids = [TokenId(5)];
     let view = View { ids: &ids, positions: &[], memory: &mut Memory::default() };
-    assert!(model.logits(&mut [view], Candidates::All).unwrap().is_empty());
+    assert!(model.logits(&mut [view]).unwrap().is_empty());
 }
 
 #[test]
@@ -202,22 +200,6 @@ fn the_last_place_of_the_window_can_be_asked() {
         let model = device(name).model;
         let ids: Vec<TokenId> = (0..63).map(|i| TokenId(100 + i)).collect();
         assert!(logits(&*model, &ids, &[62])[0].iter().all(|x| x.is_finite()));
-    }
-}
-
-#[test]
-fn candidates_are_those_of_the_kind_asked_for() {
-    let model = device("llama-tiny").model;
-    let ids = [TokenId(50), TokenId(51)];
-    let all = logits(&*model, &ids, &[1]).swap_remove(0);
-    let every = model.vocab().candidates(Piece::Start, Candidates::All);
-    for piece in [Piece::Start, Piece::Continuation] {
-        let view = View { ids: &ids, positions: &[(1, piece)], memory: &mut Memory::default() };
-        let row = model.logits(&mut [view], Candidates::Typed).unwrap().swap_remove(0);
-        let typed = model.vocab().candidates(piece, Candidates::Typed);
-        assert!(!typed.is_empty() && typed.len() < every.len());
-        let of = |id| all[every.binary_search(id).unwrap()];
-        assert!(row == typed.iter().map(of).collect::<Vec<f32>>());
     }
 }
 

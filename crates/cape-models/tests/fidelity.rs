@@ -5,17 +5,16 @@
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
+use cape::assemble::{assemble, recover};
 use cape::context::Context;
 use cape::keep::KeepList;
 use cape::mechanism::Mechanism;
-use cape::mechanism::cape::{Buckets, Cape, Settings};
+use cape::mechanism::cape_paper::{CapePaper, Settings};
 use cape::model::LanguageModel;
 use cape::privacy::Epsilon;
-use cape::rng::seeded;
-use cape::sanitize::{assemble, recover, sanitize};
-use cape::text::Outcome;
-use cape::utility::Utility;
-use cape::vocab::Candidates;
+use cape::rng::{Secret, seeded};
+use cape::sanitizer::{About, Sanitizer};
+use cape::text::{Level, Outcome};
 use cape_models::{DEFAULT, Device, Files};
 use proptest::prelude::*;
 
@@ -25,15 +24,16 @@ static TINY: LazyLock<Device> = LazyLock::new(|| {
 });
 static BIG: LazyLock<Device> = LazyLock::new(|| Files::named(DEFAULT).unwrap().load().unwrap());
 
-fn mechanism(device: &Device, context: Context, candidates: Candidates) -> Cape {
-    let settings = Settings {
-        epsilon: Epsilon::new(6.0).unwrap(),
-        buckets: Buckets::Ranked { alpha: None },
-        context,
-        candidates,
-        utility: Utility::PAPER,
-    };
-    Cape::new(Arc::clone(&device.model) as Arc<dyn LanguageModel>, settings).unwrap()
+fn mechanism(device: &Device, context: Context) -> CapePaper {
+    let paper = Settings::new(Epsilon::new(6.0).unwrap());
+    let settings = Settings { context, ..paper };
+    CapePaper::new(Arc::clone(&device.model) as Arc<dyn LanguageModel>, settings).unwrap()
+}
+
+fn sanitizer(device: &Device, context: Context) -> Sanitizer {
+    let mechanism = Box::new(mechanism(device, context));
+    let about = About { mechanism: "cape-paper", words: None, fingerprint: "of tests".into() };
+    Sanitizer::tokens(Arc::clone(&device.tokenizer), KeepList::default(), mechanism, about)
 }
 
 /// Pieces that are hard on tokenizers, and ordinary words between them.
@@ -56,14 +56,11 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 /// The parts of the text that must come back: kept tokens and the white space between tokens.
-fn check(device: &Device, text: &str, context: Context, candidates: Candidates, seed: u64) {
-    let keep = KeepList::default();
-    let mechanism = mechanism(device, context, candidates);
-    let release =
-        sanitize(text, &device.tokenizer, &keep, &mechanism, &mut seeded(seed, 0)).unwrap();
+fn check(device: &Device, text: &str, context: Context, seed: u64) {
+    let release = sanitizer(device, context).release(text, &Secret::seeded(seed, 0)).unwrap();
     let mut rest = release.text.as_str();
     let mut at = 0;
-    for token in &release.tokens {
+    for token in &release.words {
         let gap = &text[at..token.start];
         assert!(gap.chars().all(char::is_whitespace), "only white space between tokens");
         rest = rest.strip_prefix(gap).expect("white space survives");
@@ -72,31 +69,28 @@ fn check(device: &Device, text: &str, context: Context, candidates: Candidates, 
             rest = rest.strip_prefix(' ').expect("a space and nothing else");
         }
         rest = rest.strip_prefix(token.released.as_str()).expect("tokens in order");
-        if let Outcome::Kept(_) = token.outcome {
+        if token.level == Level::Kept {
             assert_eq!(token.released, text[token.start..token.end], "byte for byte");
         }
         at = token.end;
     }
     assert_eq!(rest, &text[at..]);
     assert!(text[at..].chars().all(char::is_whitespace));
-    device.tokenizer.tokenize(&release.text, &keep).unwrap();
+    device.tokenizer.tokenize(&release.text, &KeepList::default()).unwrap();
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn kept_text_survives(text in text(), raw: bool, all: bool, seed: u64) {
+    fn kept_text_survives(text in text(), raw: bool, seed: u64) {
         let context = if raw { Context::Raw } else { Context::Released };
-        let candidates = if all { Candidates::All } else { Candidates::Typed };
-        check(&TINY, &text, context, candidates, seed);
+        check(&TINY, &text, context, seed);
     }
 
     #[test]
     fn any_unicode_is_perturbed_or_refused(text in any::<String>()) {
-        let keep = KeepList::default();
-        let mechanism = mechanism(&TINY, Context::Raw, Candidates::Typed);
-        let done = sanitize(&text, &TINY.tokenizer, &keep, &mechanism, &mut seeded(1, 0));
+        let done = sanitizer(&TINY, Context::Raw).release(&text, &Secret::seeded(1, 0));
         let control = |c: char| c.is_control() && !matches!(c, '\t' | '\n' | '\r');
         prop_assert_eq!(done.is_err(), text.chars().any(control));
     }
@@ -128,7 +122,7 @@ proptest! {
             prop_assert!(x.kept == y.kept && x.piece == y.piece);
         }
         let outcomes =
-            mechanism(&TINY, Context::Released, Candidates::Typed).perturb(&ta, &mut seeded(seed, 0));
+            mechanism(&TINY, Context::Released).perturb(&ta, &mut seeded(seed, 0));
         let outcomes = outcomes.unwrap();
         let vocab = TINY.model.vocab();
         let (ra, rb) = (assemble(&a, &ta, &outcomes, vocab), assemble(&b, &tb, &outcomes, vocab));
@@ -145,7 +139,7 @@ fn the_default_models_tokenizer_too() {
         "한국어 and ﷺ and ½ and ﬁne",
     ];
     for (seed, text) in (0..).zip(texts) {
-        check(&BIG, text, Context::Released, Candidates::Typed, seed);
+        check(&BIG, text, Context::Released, seed);
     }
 }
 
@@ -180,13 +174,10 @@ fn a_special_token_typed_by_a_user_is_text() {
 #[test]
 fn long_texts_are_perturbed_to_the_end() {
     let text = "good book and slow journey ".repeat(40);
-    let keep = KeepList::default();
     for context in [Context::Released, Context::Raw] {
-        let mechanism = mechanism(&TINY, context, Candidates::Typed);
-        let release =
-            sanitize(&text, &TINY.tokenizer, &keep, &mechanism, &mut seeded(3, 0)).unwrap();
-        assert_eq!(release.tokens.len(), 200);
-        assert_eq!(release.privacy.sensitive, 160);
+        let release = sanitizer(&TINY, context).release(&text, &Secret::seeded(3, 0)).unwrap();
+        assert_eq!(release.words.len(), 200);
+        assert_eq!(release.privacy.draws, 160);
     }
 }
 
@@ -195,9 +186,8 @@ proptest! {
 
     /// What was drawn can be read off the released text, as one way to cut it up at least.
     #[test]
-    fn releases_can_be_read_back(text in text(), all: bool, seed: u64) {
-        let candidates = if all { Candidates::All } else { Candidates::Typed };
-        let mechanism = mechanism(&TINY, Context::Raw, candidates);
+    fn releases_can_be_read_back(text in text(), seed: u64) {
+        let mechanism = mechanism(&TINY, Context::Raw);
         let (keep, vocab) = (KeepList::default(), TINY.model.vocab());
         let tokens = TINY.tokenizer.tokenize(&text, &keep).unwrap();
         let outcomes = mechanism.perturb(&tokens, &mut seeded(seed, 0)).unwrap();
@@ -217,14 +207,20 @@ fn reading_back_is_exact_for_single_pieces_and_refuses_what_is_no_release() {
     let text = "the doctor was slow to a secret letter";
     let (keep, vocab) = (KeepList::default(), TINY.model.vocab());
     let tokens = TINY.tokenizer.tokenize(text, &keep).unwrap();
-    let mechanism = mechanism(&TINY, Context::Released, Candidates::Typed);
+    let mechanism = mechanism(&TINY, Context::Released);
     for seed in 0..40 {
         let outcomes = mechanism.perturb(&tokens, &mut seeded(seed, 0)).unwrap();
         let (released, _) = assemble(text, &tokens, &outcomes, vocab);
         let drawn = recover(text, &tokens, &released, vocab).unwrap();
-        for (outcome, drawn) in outcomes.iter().zip(drawn) {
+        for ((outcome, drawn), token) in outcomes.iter().zip(drawn).zip(tokens.as_slice()) {
             match outcome {
-                Outcome::Drawn { id, .. } => assert!(Some(*id) == drawn),
+                // a piece of the other kind may look like one of the position's, which is taken then
+                Outcome::Drawn { id, .. } if vocab.piece(*id) == Some(token.piece) => {
+                    assert!(Some(*id) == drawn);
+                }
+                Outcome::Drawn { id, .. } => {
+                    assert!(drawn.is_some_and(|drawn| vocab.surface(*id) == vocab.surface(drawn)));
+                }
                 _ => assert!(drawn.is_none()),
             }
         }

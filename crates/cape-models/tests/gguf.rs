@@ -9,9 +9,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use cape::keep::KeepList;
-use cape::text::{Piece, TokenId};
+use cape::text::TokenId;
 use cape::utility::Calibration;
-use cape::vocab::Candidates;
 use cape_models::{Device, Error, Files, Precision, pack, save_calibration};
 use common::logits;
 use serde_json::{Value, json};
@@ -26,7 +25,7 @@ fn folder(name: &str) -> PathBuf {
 /// The largest difference of a row to the golden ones, over the texts of a folder.
 fn apart(device: &Device, golden: &Path) -> f32 {
     let golden: Value = serde_json::from_slice(&std::fs::read(golden).unwrap()).unwrap();
-    let drawn = device.model.vocab().candidates(Piece::Start, Candidates::All);
+    let drawn = device.model.vocab().drawable();
     let mut most = 0.0_f32;
     for text in golden["texts"].as_array().unwrap() {
         let ids = |value: &Value| TokenId(value.as_u64().unwrap() as u32);

@@ -7,8 +7,7 @@ mod common;
 use std::path::{Path, PathBuf};
 
 use cape::keep::KeepList;
-use cape::text::{Piece, TokenId};
-use cape::vocab::Candidates;
+use cape::text::TokenId;
 use cape_models::{Device, Files};
 use common::logits;
 use serde::Deserialize;
@@ -68,7 +67,7 @@ fn logits_agree_with_transformers() {
             let ids = content(&text);
             for masked in &text.masked {
                 let row = &logits(&*device.model, &ids, &[masked.position - 1])[0];
-                let drawn = device.model.vocab().candidates(Piece::Start, Candidates::All);
+                let drawn = device.model.vocab().drawable();
                 assert_eq!(row.len(), drawn.len());
                 for (got, id) in row.iter().zip(drawn) {
                     let want = masked.logits[id.index()];

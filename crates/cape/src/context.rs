@@ -3,14 +3,13 @@
 use std::ops::Range;
 
 use crate::model::LanguageModel;
-use crate::text::{Again, TokenId, Tokens};
+use crate::text::{TokenId, Tokens};
 
 /// Which context the model scores a position in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Context {
     /// What has been released in earlier turns, the kept tokens, and masks where draws are still to
     /// come: a token enters the output through its own draw only.
-    #[default]
     Released,
     /// The true prompt, as in the paper: a token influences the draw at every position.
     Raw,
@@ -71,8 +70,7 @@ pub(crate) fn turns(
     sensitive.chunk_by(same).flat_map(move |same| same.chunks(most))
 }
 
-/// What is known of the draws in the turn of position `i`: those of the turns before, wherever their
-/// words stand.
+/// What is known of the draws in the turn of position `i`: those of the turns before.
 pub(crate) fn earlier(
     model: &dyn LanguageModel,
     tokens: &Tokens,
@@ -83,13 +81,7 @@ pub(crate) fn earlier(
     let mut turns = turns(&sensitive, tokens.0.len(), model.window(), model.at_once());
     let first = turns.find(|turn| turn.contains(&i)).map_or(i, |turn| turn[0]);
     let mut known = drawn.to_vec();
-    for (j, known) in known.iter_mut().enumerate().skip(first) {
-        *known = match tokens.1.get(&j) {
-            Some(&Again::Drawn(id)) => Some(id),
-            Some(&Again::Position(before)) if before < first => drawn[before],
-            _ => None,
-        };
-    }
+    known[first..].fill(None);
     known
 }
 

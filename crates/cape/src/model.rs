@@ -4,9 +4,9 @@ use std::any::Any;
 
 use crate::Result;
 use crate::distance::distances;
-use crate::text::{Piece, TokenId};
+use crate::text::TokenId;
 use crate::utility::Calibration;
-use crate::vocab::{Candidates, Vocab};
+use crate::vocab::Vocab;
 
 /// A small language model on the user's machine.
 pub trait LanguageModel: Send + Sync {
@@ -35,14 +35,14 @@ pub trait LanguageModel: Send + Sync {
     /// masked; and where the position is among them.
     fn input(&self, ids: &[TokenId], position: usize) -> (Vec<TokenId>, usize);
 
-    /// For each view in turn and each of its positions, one logit per candidate of the position, in
-    /// order of ids. A row is a function of its own view and position, and does not depend on the token
+    /// For each view in turn and each of its positions, one logit per [drawable](Vocab::drawable) entry,
+    /// in order of ids. A row is a function of its own view and position, and does not depend on the token
     /// at its position. A view has at most `window()` tokens.
-    fn logits(&self, views: &mut [View<'_>], candidates: Candidates) -> Result<Vec<Vec<f32>>>;
+    fn logits(&self, views: &mut [View<'_>]) -> Result<Vec<Vec<f32>>>;
 
-    /// How far each candidate of a position that holds `t` is from `t`; exactly zero for `t` itself.
-    fn distances(&self, t: TokenId, piece: Piece, candidates: Candidates) -> Vec<f32> {
-        distances(self.embeddings(), t, self.vocab().candidates(piece, candidates))
+    /// How far each drawable entry is from `t`; exactly zero for `t` itself.
+    fn distances(&self, t: TokenId) -> Vec<f32> {
+        distances(self.embeddings(), t, self.vocab().drawable())
     }
 }
 
@@ -50,8 +50,8 @@ pub trait LanguageModel: Send + Sync {
 pub struct View<'a> {
     /// The tokens it may see.
     pub ids: &'a [TokenId],
-    /// The positions among them to be scored, and the kind of each.
-    pub positions: &'a [(usize, Piece)],
+    /// The positions among them to be scored.
+    pub positions: &'a [usize],
     /// What the model remembers of earlier views of the same prompt.
     pub memory: &'a mut Memory,
 }

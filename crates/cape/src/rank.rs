@@ -1,8 +1,7 @@
-//! The public distribution over ranks: `buckets = "ranked"`.
+//! A public distribution over ranks, and the ranks of candidates.
 //!
-//! `q(r) ∝ max(r^−α, e^−ε)` for r = 1..n, as integers. The proof is in
-//! [`mechanism::cape`](crate::mechanism::cape), the whole of it being that the largest and the
-//! smallest of these integers are within e^ε of each other.
+//! `q(r) ∝ max(r^−α, e^−ε)` for r = 1..n, as integers. Whatever order decides which candidate has which
+//! rank, the draw is ε-LDP: the largest and the smallest of these integers are within e^ε of each other.
 
 use rand::CryptoRng;
 
@@ -102,14 +101,22 @@ impl RankTable {
 
 /// The r-th best candidate (r from 1) by utility, ties by index: the permutation that the ranks
 /// speak of.
-pub(crate) fn nth_best(utilities: &[f32], r: usize) -> usize {
+///
+/// # Panics
+/// If there is no such rank.
+#[must_use]
+pub fn nth_best(utilities: &[f32], r: usize) -> usize {
     let mut keys = keys(utilities);
     let (_, nth, _) = keys.select_nth_unstable(r - 1);
     index(*nth) as usize
 }
 
 /// The rank of a candidate, counted from 1.
-pub(crate) fn rank_of(utilities: &[f32], candidate: usize) -> usize {
+///
+/// # Panics
+/// If there is no such candidate.
+#[must_use]
+pub fn rank_of(utilities: &[f32], candidate: usize) -> usize {
     let own = falling(utilities[candidate]);
     let (before, after) = utilities.split_at(candidate);
     // of equal ones those with a smaller index are better
@@ -118,7 +125,8 @@ pub(crate) fn rank_of(utilities: &[f32], candidate: usize) -> usize {
 }
 
 /// All candidates, best first.
-pub(crate) fn ranking(utilities: &[f32]) -> Vec<u32> {
+#[must_use]
+pub fn ranking(utilities: &[f32]) -> Vec<u32> {
     let mut keys = keys(utilities);
     keys.sort_unstable();
     keys.into_iter().map(index).collect()

@@ -1,24 +1,7 @@
 //! The vocabulary: what each entry looks like, and which entries may be drawn.
 
-use crate::text::{Piece, TokenId};
+use crate::text::{Kinds, Piece, TokenId};
 use crate::tokenizer::{bytes, number};
-
-/// Which vocabulary entries a position draws from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Candidates {
-    /// The common ones of the position's own kind: the first 10,000 word beginnings of two letters or
-    /// digits at least (of one, where there are not so many), or all continuations. Vocabularies of
-    /// sub-words are in order of frequency.
-    #[default]
-    Common,
-    /// Those of the position's own kind: word beginnings, or continuations.
-    Typed,
-    /// All of them, as in the paper.
-    All,
-}
-
-/// How many word beginnings are common.
-const COMMON: usize = 10_000;
 
 /// How a vocabulary writes its entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,10 +33,9 @@ pub struct Vocab {
     /// In order.
     special: Vec<TokenId>,
     unknown: TokenId,
-    starts: Vec<TokenId>,
-    common: Vec<TokenId>,
-    continuations: Vec<TokenId>,
-    all: Vec<TokenId>,
+    /// What may be drawn: beginnings of words, continuations, and both, each in order of ids.
+    kinds: Kinds<Vec<TokenId>>,
+    drawable: Vec<TokenId>,
     longest: usize,
 }
 
@@ -117,16 +99,14 @@ impl Vocab {
         }
         let mut order: Vec<TokenId> = (0..tokens.len() as u32).map(TokenId).collect();
         order.sort_unstable_by_key(|&id| (written.get(id), id));
-        let of = |wanted: fn(Piece) -> bool| -> Vec<TokenId> {
+        let of = |wanted: &dyn Fn(Piece) -> bool| -> Vec<TokenId> {
             (0..)
                 .zip(&pieces)
                 .filter(|(_, piece)| piece.is_some_and(wanted))
                 .map(|(id, _)| TokenId(id))
                 .collect()
         };
-        let starts = of(|piece| piece == Piece::Start);
-        let continuations = of(|piece| piece == Piece::Continuation);
-        let all = of(|_| true);
+        let (kinds, drawable) = (Kinds::of(|kind| of(&|piece| piece == kind)), of(&|_| true));
         let longest = match spelling {
             Spelling::Words => written.longest(),
             Spelling::WordPiece | Spelling::ByteLevel => surfaces.longest(),
@@ -139,13 +119,10 @@ impl Vocab {
             order,
             special,
             unknown: TokenId(0),
-            starts,
-            common: Vec::new(),
-            continuations,
-            all,
+            kinds,
+            drawable,
             longest,
         };
-        vocab.common = vocab.find_common();
         vocab.unknown = vocab.id(unknown)?;
         Some(vocab)
     }
@@ -231,55 +208,35 @@ impl Vocab {
         id.filter(|&id| self.piece(id) == Some(piece))
     }
 
-    fn find_common(&self) -> Vec<TokenId> {
-        let first = |least: usize| -> Vec<TokenId> {
-            let is_word = |id: &TokenId| {
-                let word = self.surface(*id);
-                word.chars().count() >= least && word.chars().all(char::is_alphanumeric)
-            };
-            self.starts.iter().copied().filter(is_word).take(COMMON).collect()
-        };
-        let words = first(2);
-        // where words are single characters, and in a small vocabulary, those count as well
-        let words = if words.len() < COMMON { first(1) } else { words };
-        if words.len() < 2 { self.starts.clone() } else { words }
-    }
-
-    /// What a position of this kind draws from, in order of ids.
+    /// What can be drawn, in order of ids.
     #[must_use]
-    pub fn candidates(&self, piece: Piece, which: Candidates) -> &[TokenId] {
-        match (which, piece) {
-            (Candidates::All, _) => &self.all,
-            (Candidates::Common, Piece::Start) => &self.common,
-            (Candidates::Typed, Piece::Start) => &self.starts,
-            (Candidates::Typed | Candidates::Common, Piece::Continuation) => &self.continuations,
-        }
+    pub fn drawable(&self) -> &[TokenId] {
+        &self.drawable
     }
 
-    /// What can stand at a sensitive position of this kind, in order of ids: all that begins or continues
-    /// a word, and what a text can have though it is never drawn: the unknown token, and parts of
-    /// characters.
+    /// What can be drawn and begins a word, or continues one, in order of ids.
+    #[must_use]
+    pub fn of_kind(&self, piece: Piece) -> &[TokenId] {
+        self.kinds.get(piece)
+    }
+
+    /// What can stand at a sensitive position, in order of ids: all that can be drawn, and what a text can
+    /// have though it is never drawn: parts of characters and, where a word begins, the unknown token.
     ///
     /// A piece of a longer word can be any of them. A whole word that is kept is among them as well, though
     /// it makes its position one that is not sensitive: what is kept is not the vocabulary's to say.
     #[must_use]
-    pub fn inputs(&self, piece: Piece, which: Candidates) -> Vec<TokenId> {
+    pub fn inputs(&self, piece: Piece) -> Vec<TokenId> {
         let is_part = |&id: &TokenId| {
             let parts = self.spelling == Spelling::ByteLevel
                 && self.piece(id).is_none()
                 && !self.is_special(id);
             let bytes = parts.then(|| bytes::read(self.written.get(id))).flatten();
-            bytes.is_some_and(|bytes| {
-                let starts = bytes.starts_with(b" ");
-                let fits = which == Candidates::All || starts == (piece == Piece::Start);
-                fits && std::str::from_utf8(&bytes).is_err()
-            })
+            bytes.is_some_and(|bytes| std::str::from_utf8(&bytes).is_err())
         };
-        // the common words are what is drawn, not what is written
-        let which = if which == Candidates::Common { Candidates::Typed } else { which };
         let unknown = (piece == Piece::Start).then_some(self.unknown);
         let parts = (0..self.len() as u32).map(TokenId).filter(is_part);
-        let drawn = self.candidates(piece, which).iter().copied();
+        let drawn = self.drawable.iter().copied();
         let mut inputs: Vec<TokenId> = drawn.chain(unknown).chain(parts).collect();
         inputs.sort_unstable();
         inputs.dedup();
@@ -350,33 +307,17 @@ impl Strings {
 mod tests {
     use super::*;
 
-    fn ids(vocab: &Vocab, piece: Piece, which: Candidates) -> Vec<u32> {
-        vocab.candidates(piece, which).iter().map(|id| id.0).collect()
-    }
-
-    #[test]
-    fn common_are_the_first_words_of_two_letters_or_digits() {
-        let mut tokens: Vec<String> =
-            ["[UNK]", "a", "##ing", "日本", "x-", "1984", "é", "été"].map(str::to_owned).into();
-        tokens.extend((0..2 * COMMON).map(|i| format!("w{i}")));
-        let vocab = Vocab::new(&tokens, &[TokenId(0)], "[UNK]").unwrap();
-        let common = ids(&vocab, Piece::Start, Candidates::Common);
-        assert_eq!((common.len(), &common[..4]), (COMMON, &[3, 5, 7, 8][..]));
-        assert_eq!(ids(&vocab, Piece::Continuation, Candidates::Common), [2]);
-        // not so many: words of one letter are words, marks never
-        let vocab = Vocab::new(&tokens[..8], &[TokenId(0)], "[UNK]").unwrap();
-        assert_eq!(ids(&vocab, Piece::Start, Candidates::Common), [1, 3, 5, 6, 7]);
-        let vocab = Vocab::new(&["[UNK]", "!", "-"], &[TokenId(0)], "[UNK]").unwrap();
-        assert_eq!(ids(&vocab, Piece::Start, Candidates::Common), [1, 2]);
+    fn numbers(ids: &[TokenId]) -> Vec<u32> {
+        ids.iter().map(|id| id.0).collect()
     }
 
     #[test]
     fn special_unused_and_control_entries_are_never_drawn() {
         let tokens = ["[PAD]", "[UNK]", "[unused7]", "a", "##b", "##", "\u{7}", "x y", "日"];
         let vocab = Vocab::new(&tokens, &[TokenId(0), TokenId(1)], "[UNK]").unwrap();
-        assert_eq!(ids(&vocab, Piece::Start, Candidates::Typed), [3, 5, 8]);
-        assert_eq!(ids(&vocab, Piece::Continuation, Candidates::Typed), [4]);
-        assert_eq!(ids(&vocab, Piece::Start, Candidates::All), [3, 4, 5, 8]);
+        assert_eq!(numbers(vocab.of_kind(Piece::Start)), [3, 5, 8]);
+        assert_eq!(numbers(vocab.of_kind(Piece::Continuation)), [4]);
+        assert_eq!(numbers(vocab.drawable()), [3, 4, 5, 8]);
         assert_eq!(vocab.token(TokenId(4)), "##b");
         assert_eq!(vocab.surface(TokenId(4)), "b");
         assert_eq!(vocab.piece_id("b", Piece::Continuation), Some(TokenId(4)));
@@ -384,8 +325,8 @@ mod tests {
         assert_eq!(vocab.id("[UNK]"), Some(TokenId(1)));
         assert_eq!(vocab.id("zzz"), None);
         // the unknown token stands where a word begins
-        assert_eq!(vocab.inputs(Piece::Start, Candidates::Typed), [1, 3, 5, 8].map(TokenId));
-        assert_eq!(vocab.inputs(Piece::Continuation, Candidates::Typed), [TokenId(4)]);
+        assert_eq!(vocab.inputs(Piece::Start), [1, 3, 4, 5, 8].map(TokenId));
+        assert_eq!(vocab.inputs(Piece::Continuation), [3, 4, 5, 8].map(TokenId));
         assert!(Vocab::new(&tokens, &[], "[NONE]").is_none());
         assert!(Vocab::new(&tokens, &[TokenId(9)], "[UNK]").is_none());
     }
@@ -393,7 +334,7 @@ mod tests {
     #[test]
     fn words_are_taken_as_they_are() {
         let vocab = Vocab::words(&["the", "##b", "[unused1]", "x y"]);
-        assert_eq!(ids(&vocab, Piece::Start, Candidates::All), [0, 1, 2]);
+        assert_eq!(numbers(vocab.drawable()), [0, 1, 2]);
         assert_eq!(vocab.surface(TokenId(1)), "##b");
         assert_eq!((vocab.unknown(), vocab.number()), (TokenId(4), Some(TokenId(5))));
         assert_eq!(vocab.piece_id("the", Piece::Start), Some(TokenId(0)));
@@ -422,9 +363,8 @@ mod tests {
             "Ã",
         ];
         let vocab = Vocab::byte_level(&tokens, &[TokenId(0)], "<s>").unwrap();
-        assert_eq!(ids(&vocab, Piece::Start, Candidates::Typed), [1, 7]);
-        assert_eq!(ids(&vocab, Piece::Start, Candidates::Common), [1, 7]);
-        assert_eq!(ids(&vocab, Piece::Continuation, Candidates::Typed), [2, 8, 13]);
+        assert_eq!(numbers(vocab.of_kind(Piece::Start)), [1, 7]);
+        assert_eq!(numbers(vocab.of_kind(Piece::Continuation)), [2, 8, 13]);
         assert_eq!(vocab.surface(TokenId(1)), "a");
         assert_eq!(vocab.surface(TokenId(7)), "中");
         assert_eq!(vocab.surface(TokenId(8)), "é");
@@ -434,11 +374,7 @@ mod tests {
         assert_eq!(vocab.piece_id("é", Piece::Continuation), Some(TokenId(8)));
         assert!(vocab.is_special(TokenId(0)) && !vocab.is_special(TokenId(14)));
         // a text can have parts of characters, though; ĩ is one by itself
-        let inputs = |piece, which| -> Vec<u32> {
-            vocab.inputs(piece, which).iter().map(|id| id.0).collect()
-        };
-        assert_eq!(inputs(Piece::Start, Candidates::Typed), [0, 1, 7, 10]);
-        assert_eq!(inputs(Piece::Continuation, Candidates::Typed), [2, 6, 8, 13, 14]);
-        assert_eq!(inputs(Piece::Start, Candidates::All), [0, 1, 2, 6, 7, 8, 10, 13, 14]);
+        assert_eq!(numbers(&vocab.inputs(Piece::Start)), [0, 1, 2, 6, 7, 8, 10, 13, 14]);
+        assert_eq!(numbers(&vocab.inputs(Piece::Continuation)), [1, 2, 6, 7, 8, 10, 13, 14]);
     }
 }

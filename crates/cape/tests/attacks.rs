@@ -9,10 +9,9 @@ use std::sync::Arc;
 use cape::attack::bayes::Bayes;
 use cape::attack::mask::{Unit, guesses, scores};
 use cape::context::Context;
-use cape::mechanism::cape::{Buckets, Cape};
+use cape::mechanism::cape_paper::CapePaper;
 use cape::model::{LanguageModel, Memory, View};
 use cape::text::{Piece, Token, TokenId, Tokens};
-use cape::vocab::Candidates;
 use common::{FIRST, HashModel, cape, prompt};
 use proptest::prelude::*;
 
@@ -21,8 +20,8 @@ const WORDS: u32 = 9;
 /// What a model says of one position of some tokens.
 fn row(model: &dyn LanguageModel, ids: &[TokenId], position: usize) -> Vec<f32> {
     let mut memory = Memory::default();
-    let view = View { ids, positions: &[(position, Piece::Start)], memory: &mut memory };
-    model.logits(&mut [view], Candidates::Typed).unwrap().remove(0)
+    let view = View { ids, positions: &[position], memory: &mut memory };
+    model.logits(&mut [view]).unwrap().remove(0)
 }
 
 #[test]
@@ -50,7 +49,7 @@ fn each_position_is_masked_alone() {
 /// The token of the largest posterior by the definition: prior by a softmax, likelihood from the
 /// distribution that `explain` shows for each token in turn.
 fn plain(
-    cape: &Cape,
+    cape: &CapePaper,
     prior: &dyn LanguageModel,
     tokens: &Tokens,
     drawn: &[Option<TokenId>],
@@ -84,14 +83,9 @@ proptest! {
         released in prop::collection::vec(0..WORDS, 4),
         seed in 0_u64..50,
         epsilon in 0.5_f64..14.0,
-        ranked in any::<bool>(),
+        count in 2_usize..8,
     ) {
-        let buckets = if ranked {
-            Buckets::Ranked { alpha: None }
-        } else {
-            Buckets::EqualWidth { count: 5 }
-        };
-        let mechanism = cape(WORDS, seed, epsilon, buckets, Context::Released);
+        let mechanism = cape(WORDS, seed, epsilon, count, Context::Released);
         let tokens = prompt(&words);
         let drawn: Vec<Option<TokenId>> = tokens
             .as_slice()
@@ -116,7 +110,7 @@ proptest! {
 /// The more tokens it may look at the better; that it was cut short is said.
 #[test]
 fn a_search_that_was_cut_short_says_so() {
-    let mechanism = cape(WORDS, 1, 8.0, Buckets::Ranked { alpha: None }, Context::Released);
+    let mechanism = cape(WORDS, 1, 8.0, 5, Context::Released);
     let prior: Arc<dyn LanguageModel> = Arc::new(HashModel::new(WORDS, 0, 8, 2));
     let tokens = prompt(&[1, 2, 3, 4]);
     let drawn = [Some(TokenId(FIRST)), None, Some(TokenId(FIRST + 5)), Some(TokenId(FIRST + 7))];

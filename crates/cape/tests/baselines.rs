@@ -6,18 +6,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use cape::assemble::assemble;
 use cape::keep::KeepList;
-use cape::lexicon::Lexicon;
 use cape::mechanism::custext::Custext;
 use cape::mechanism::inferdpt::Inferdpt;
 use cape::mechanism::santext::{Plus, Santext};
 use cape::mechanism::{Mechanism, Odds, Unknown};
 use cape::model::Embeddings;
-use cape::privacy::{Epsilon, Evidence, Notion};
+use cape::privacy::{Epsilon, Evidence, Notion, Privacy};
 use cape::rng::seeded;
-use cape::sanitize::sanitize;
 use cape::text::{Outcome, TokenId, Why};
 use cape::tokenizer::{Split, Tokenizer};
+use cape::vectors::WordVectors;
 use cape::vocab::Vocab;
 use proptest::prelude::*;
 use serde::Deserialize;
@@ -65,8 +65,8 @@ impl Golden {
         Embeddings::new(self.vectors.concat(), self.vectors[0].len())
     }
 
-    fn lexicon(&self) -> Arc<Lexicon> {
-        lexicon(self.embeddings())
+    fn word_vectors(&self) -> Arc<WordVectors> {
+        word_vectors(self.embeddings())
     }
 
     fn vocab(&self) -> Arc<Vocab> {
@@ -74,9 +74,9 @@ impl Golden {
     }
 }
 
-fn lexicon(vectors: Embeddings) -> Arc<Lexicon> {
+fn word_vectors(vectors: Embeddings) -> Arc<WordVectors> {
     let n = vectors.data().len() / vectors.dim();
-    Arc::new(Lexicon::new((0..n as u32).map(TokenId).collect(), vectors).unwrap())
+    Arc::new(WordVectors::new((0..n as u32).map(TokenId).collect(), vectors).unwrap())
 }
 
 /// Words w0, w1, …
@@ -104,10 +104,15 @@ fn santext_follows_the_formula() {
     let golden = golden();
     for case in &golden.santext {
         let santext =
-            Santext::new(golden.lexicon(), epsilon(case.epsilon), Unknown::Replace, None).unwrap();
+            Santext::new(golden.word_vectors(), epsilon(case.epsilon), Unknown::Replace, None)
+                .unwrap();
         let plus = Plus::rarest(&golden.order, 0.5, 0.2).unwrap();
-        let plus =
-            Santext::new(golden.lexicon(), epsilon(case.epsilon), Unknown::Replace, Some(plus));
+        let plus = Santext::new(
+            golden.word_vectors(),
+            epsilon(case.epsilon),
+            Unknown::Replace,
+            Some(plus),
+        );
         let plus = plus.unwrap();
         for t in 0..golden.vectors.len() {
             let odds = santext.odds(TokenId(t as u32)).unwrap();
@@ -131,7 +136,7 @@ fn custext_follows_the_formula() {
     let golden = golden();
     for case in &golden.custext {
         let custext = Custext::new(
-            lexicon(golden.embeddings().unit()),
+            word_vectors(golden.embeddings().unit()),
             golden.lists.clone().into(),
             golden.vocab(),
             epsilon(case.epsilon),
@@ -158,7 +163,7 @@ fn inferdpt_follows_the_formula_at_every_radius() {
     let golden = golden();
     for case in &golden.inferdpt {
         let inferdpt = Inferdpt::new(
-            golden.lexicon(),
+            golden.word_vectors(),
             golden.vocab(),
             epsilon(case.epsilon),
             Unknown::Replace,
@@ -193,7 +198,7 @@ fn inferdpts_radius_has_its_distribution() {
     let golden = golden();
     for case in &golden.inferdpt {
         let counts = |epsilon_used: f64| {
-            let words = golden.lexicon();
+            let words = golden.word_vectors();
             let inferdpt =
                 Inferdpt::new(words, golden.vocab(), epsilon(epsilon_used), Unknown::Replace);
             let (inferdpt, mut rng) = (inferdpt.unwrap(), seeded(11, 0));
@@ -216,32 +221,28 @@ fn inferdpts_radius_has_its_distribution() {
 /// What a mechanism draws in the place of `w{t}`, many times.
 fn draws(mechanism: &dyn Mechanism, vocab: &Arc<Vocab>, word: &str, n: u32) -> Vec<Outcome> {
     let tokenizer = Tokenizer::words(Arc::clone(vocab), Split::Punctuation);
-    let (keep, text) = (KeepList::none(), vec![word; 50].join(" "));
+    let tokens = tokenizer.tokenize(&vec![word; 50].join(" "), &KeepList::none()).unwrap();
     let mut rng = seeded(3, 0);
-    let mut all = Vec::new();
-    for _ in 0..n / 50 {
-        let release = sanitize(&text, &tokenizer, &keep, mechanism, &mut rng).unwrap();
-        all.extend(release.tokens.iter().map(|token| token.outcome));
-    }
-    all
+    (0..n / 50).flat_map(|_| mechanism.perturb(&tokens, &mut rng).unwrap()).collect()
 }
 
 #[test]
 fn draws_follow_the_odds() {
     let golden = golden();
     let (vocab, eps) = (golden.vocab(), epsilon(2.0));
-    let santext = Santext::new(golden.lexicon(), eps, Unknown::Replace, None).unwrap();
+    let santext = Santext::new(golden.word_vectors(), eps, Unknown::Replace, None).unwrap();
     let plus = Plus::rarest(&golden.order, 0.5, 0.2).unwrap();
-    let plus = Santext::new(golden.lexicon(), eps, Unknown::Replace, Some(plus)).unwrap();
+    let plus = Santext::new(golden.word_vectors(), eps, Unknown::Replace, Some(plus)).unwrap();
     let custext = Custext::new(
-        lexicon(golden.embeddings().unit()),
+        word_vectors(golden.embeddings().unit()),
         golden.lists.clone().into(),
         golden.vocab(),
         eps,
         Unknown::Keep,
     )
     .unwrap();
-    let inferdpt = Inferdpt::new(golden.lexicon(), golden.vocab(), eps, Unknown::Replace).unwrap();
+    let inferdpt =
+        Inferdpt::new(golden.word_vectors(), golden.vocab(), eps, Unknown::Replace).unwrap();
     let frequent = golden.order[0];
     let cases: [(&dyn Mechanism, Odds, u32); 5] = [
         (&santext, santext.odds(TokenId(4)).unwrap(), 4),
@@ -286,7 +287,7 @@ fn draws_follow_the_odds() {
 fn draws_find_their_word_in_every_block() {
     let n = 200;
     let line = Embeddings::new((0..n).map(|i| i as f32 / 100.0).collect(), 1);
-    let santext = Santext::new(lexicon(line), epsilon(2.0), Unknown::Replace, None).unwrap();
+    let santext = Santext::new(word_vectors(line), epsilon(2.0), Unknown::Replace, None).unwrap();
     let probabilities: Vec<f64> =
         by_id(&santext.odds(TokenId(70)).unwrap()).into_values().collect();
     let mut counts = vec![0_u32; n];
@@ -304,7 +305,8 @@ fn draws_find_their_word_in_every_block() {
 fn unknown_words_become_what_sensitive_words_can_become() {
     let golden = golden();
     let plus = Plus::rarest(&golden.order, 0.5, 0.2).unwrap();
-    let plus = Santext::new(golden.lexicon(), epsilon(2.0), Unknown::Replace, Some(plus)).unwrap();
+    let plus =
+        Santext::new(golden.word_vectors(), epsilon(2.0), Unknown::Replace, Some(plus)).unwrap();
     let odds = plus.odds(golden.vocab().unknown()).unwrap();
     assert!(by_id(&odds).keys().eq(&golden.rarest));
     let mut counts = vec![0_u32; golden.rarest.len()];
@@ -321,7 +323,8 @@ fn unknown_words_become_what_sensitive_words_can_become() {
 fn inferdpts_numbers_are_uniform() {
     let golden = golden();
     let inferdpt =
-        Inferdpt::new(golden.lexicon(), golden.vocab(), epsilon(2.0), Unknown::Replace).unwrap();
+        Inferdpt::new(golden.word_vectors(), golden.vocab(), epsilon(2.0), Unknown::Replace)
+            .unwrap();
     let mut counts = vec![0_u32; 1000];
     for outcome in draws(&inferdpt, &golden.vocab(), "1987", 100_000) {
         let Outcome::Number(number) = outcome else { panic!("a number becomes a number") };
@@ -348,7 +351,7 @@ fn rows() -> impl Strategy<Value = (Vec<f32>, usize)> {
 proptest! {
     #[test]
     fn santexts_loss_is_within_epsilon_times_the_distance((data, dim) in rows(), eps in 0.1_f64..20.0) {
-        let words = || lexicon(Embeddings::new(data.clone(), dim));
+        let words = || word_vectors(Embeddings::new(data.clone(), dim));
         let copy = words();
         let santext =
             Santext::new(words(), epsilon(eps), Unknown::Replace, None).unwrap();
@@ -357,7 +360,7 @@ proptest! {
         let unknown = santext.odds(vocab(copy.len()).unknown()).unwrap();
         for a in 0..copy.len() {
             let odds = santext.odds(TokenId(a as u32)).unwrap();
-            prop_assert!(odds.candidates[0].probability <= guarantee.most_kept.start + 1e-9);
+            prop_assert!(odds.candidates[0].probability <= guarantee.most_kept + 1e-9);
             prop_assert!(loss(&odds, &unknown) <= guarantee.bound);
             for b in 0..copy.len() {
                 let loss = loss(&odds, &santext.odds(TokenId(b as u32)).unwrap());
@@ -374,13 +377,13 @@ proptest! {
         let (n, vectors) = (data.len() / dim, Embeddings::new(data, dim));
         let lists = vec![(0..n as u32 / 2).collect(), (n as u32 / 2..n as u32).collect()];
         let custext =
-            Custext::new(lexicon(vectors.unit()), lists.into(), vocab(n), epsilon(eps), Unknown::Keep)
+            Custext::new(word_vectors(vectors.unit()), lists.into(), vocab(n), epsilon(eps), Unknown::Keep)
                 .unwrap();
         let guarantee = custext.guarantee();
         prop_assert!(guarantee.notion == Notion::WithinList);
         for a in 0..n as u32 {
             let odds = custext.odds(TokenId(a)).unwrap();
-            prop_assert!(odds.candidates[0].probability <= guarantee.most_kept.start + 1e-9);
+            prop_assert!(odds.candidates[0].probability <= guarantee.most_kept + 1e-9);
             for b in 0..n as u32 {
                 let loss = loss(&odds, &custext.odds(TokenId(b)).unwrap());
                 let one_list = (a < n as u32 / 2) == (b < n as u32 / 2);
@@ -395,7 +398,8 @@ proptest! {
 #[test]
 fn santexts_worst_case_comes_close() {
     let vectors = Embeddings::new(vec![0.0, 1.0], 1);
-    let santext = Santext::new(lexicon(vectors), epsilon(8.0), Unknown::Replace, None).unwrap();
+    let santext =
+        Santext::new(word_vectors(vectors), epsilon(8.0), Unknown::Replace, None).unwrap();
     let loss = loss(&santext.odds(TokenId(0)).unwrap(), &santext.odds(TokenId(1)).unwrap());
     // e^(ε/2) each way between two words: half of ε·D
     assert!((loss - 4.0).abs() < 1e-4 && santext.guarantee().bound < 8.001);
@@ -404,16 +408,17 @@ fn santexts_worst_case_comes_close() {
 #[test]
 fn an_epsilon_beyond_the_integers_is_refused_before_any_prompt() {
     let vectors = || Embeddings::new(vec![0.0, 1.0, 30.0], 1);
-    let refused = Santext::new(lexicon(vectors()), epsilon(20.0), Unknown::Replace, None);
+    let refused = Santext::new(word_vectors(vectors()), epsilon(20.0), Unknown::Replace, None);
     let error = refused.err().expect("it is refused").to_string();
     assert!(error.contains("SANTEXT") && error.contains("largest epsilon here is 10.8"), "{error}");
-    assert!(Santext::new(lexicon(vectors()), epsilon(10.0), Unknown::Replace, None).is_ok());
+    assert!(Santext::new(word_vectors(vectors()), epsilon(10.0), Unknown::Replace, None).is_ok());
     let custext = |e| {
-        let (words, lists) = (lexicon(vectors().unit()), [vec![0, 1, 2]].into());
+        let (words, lists) = (word_vectors(vectors().unit()), [vec![0, 1, 2]].into());
         Custext::new(words, lists, vocab(3), epsilon(e), Unknown::Keep)
     };
     assert!(custext(300.0).is_ok() && custext(330.0).is_err());
-    let inferdpt = |e| Inferdpt::new(lexicon(vectors()), vocab(3), epsilon(e), Unknown::Replace);
+    let inferdpt =
+        |e| Inferdpt::new(word_vectors(vectors()), vocab(3), epsilon(e), Unknown::Replace);
     assert!(inferdpt(300.0).is_ok() && inferdpt(400.0).is_err());
 }
 
@@ -425,46 +430,50 @@ fn unknown_words_and_numbers_go_their_ways() {
     let vectors = || Embeddings::new(vec![0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 2.0, 1.0], 2);
     let release = |mechanism: &dyn Mechanism| {
         let text = "zzz 12.5 -3, 7";
-        sanitize(text, &tokenizer, &KeepList::none(), mechanism, &mut seeded(1, 0)).unwrap()
+        let tokens = tokenizer.tokenize(text, &KeepList::none()).unwrap();
+        let outcomes = mechanism.perturb(&tokens, &mut seeded(1, 0)).unwrap();
+        let (released, tokens) = assemble(text, &tokens, &outcomes, &vocab);
+        (released, tokens, Privacy::of_tokens(mechanism.guarantee(), &outcomes, false))
     };
     let eps = epsilon(1.0);
     let custext = |unknown| {
         let lists = [vec![0, 1, 2, 3]].into();
-        Custext::new(lexicon(vectors().unit()), lists, Arc::clone(&vocab), eps, unknown).unwrap()
+        Custext::new(word_vectors(vectors().unit()), lists, Arc::clone(&vocab), eps, unknown)
+            .unwrap()
     };
-    let kept = release(&custext(Unknown::Keep));
+    let (text, kept, privacy) = release(&custext(Unknown::Keep));
     let shifted = |text: &str| text.parse::<i64>().unwrap();
-    let outcomes: Vec<Outcome> = kept.tokens.iter().map(|token| token.outcome).collect();
-    assert!(outcomes[0] == Outcome::Kept(Why::Unknown) && kept.text.starts_with("zzz "));
+    let outcomes: Vec<Outcome> = kept.iter().map(|token| token.outcome).collect();
+    assert!(outcomes[0] == Outcome::Kept(Why::Unknown) && text.starts_with("zzz "));
     let Outcome::Shifted(by) = outcomes[1] else { panic!("a number is shifted") };
-    assert_eq!(shifted(&kept.tokens[1].released), 12 + i64::from(by));
+    assert_eq!(shifted(&kept[1].released), 12 + i64::from(by));
     let Outcome::Shifted(by) = outcomes[2] else { panic!("a number is shifted") };
-    assert_eq!(shifted(&kept.tokens[2].released), -3 + i64::from(by));
+    assert_eq!(shifted(&kept[2].released), -3 + i64::from(by));
     assert!(by < 1000 && matches!(outcomes[4], Outcome::Drawn { .. }));
     // the unknown word and the two numbers, and a mark, which is no word either
-    assert_eq!((kept.privacy.sensitive, kept.privacy.uncovered), (1, 4));
+    assert_eq!((privacy.words, privacy.draws, privacy.uncovered), (5, 1, 4));
 
-    let replaced = release(&custext(Unknown::Replace));
-    assert!(matches!(replaced.tokens[0].outcome, Outcome::Drawn { .. }));
+    let (_, replaced, _) = release(&custext(Unknown::Replace));
+    assert!(matches!(replaced[0].outcome, Outcome::Drawn { .. }));
 
     let inferdpt =
-        |unknown| Inferdpt::new(lexicon(vectors()), Arc::clone(&vocab), eps, unknown).unwrap();
-    let dropped = release(&inferdpt(Unknown::Drop));
-    assert!(dropped.tokens[0].outcome == Outcome::Dropped);
+        |unknown| Inferdpt::new(word_vectors(vectors()), Arc::clone(&vocab), eps, unknown).unwrap();
+    let (text, dropped, _) = release(&inferdpt(Unknown::Drop));
+    assert!(dropped[0].outcome == Outcome::Dropped);
     for i in [1, 2, 4] {
-        let Outcome::Number(number) = dropped.tokens[i].outcome else { panic!("a number") };
+        let Outcome::Number(number) = dropped[i].outcome else { panic!("a number") };
         assert!((1..=1000).contains(&number));
-        assert_eq!(dropped.tokens[i].released, number.to_string());
+        assert_eq!(dropped[i].released, number.to_string());
     }
     // the word and its space are gone, and so is the mark
-    assert!(dropped.text.split(' ').count() == 3 && !dropped.text.contains("zzz"));
+    assert!(text.split(' ').count() == 3 && !text.contains("zzz"));
     assert!(inferdpt(Unknown::Drop).odds(vocab.unknown()).is_none());
     assert_eq!(inferdpt(Unknown::Replace).odds(vocab.unknown()).unwrap().candidates.len(), 4);
     assert!(inferdpt(Unknown::Replace).guarantee().bound.is_infinite());
 
-    let santext = Santext::new(lexicon(vectors()), eps, Unknown::Replace, None).unwrap();
-    let all = release(&santext);
-    assert!(all.tokens.iter().all(|token| matches!(token.outcome, Outcome::Drawn { .. })));
-    let keeps = Santext::new(lexicon(vectors()), eps, Unknown::Keep, None).unwrap();
+    let santext = Santext::new(word_vectors(vectors()), eps, Unknown::Replace, None).unwrap();
+    let (_, all, _) = release(&santext);
+    assert!(all.iter().all(|token| matches!(token.outcome, Outcome::Drawn { .. })));
+    let keeps = Santext::new(word_vectors(vectors()), eps, Unknown::Keep, None).unwrap();
     assert!(keeps.guarantee().evidence == Evidence::None);
 }

@@ -9,7 +9,6 @@ mod tokenizers;
 use cape::keep::KeepList;
 use cape::text::{Piece, TokenId, Why};
 use cape::tokenizer::{BpeParts, Pattern, Tokenizer};
-use cape::vocab::Candidates;
 use serde_json::Value;
 
 use tokenizers::{FIXTURES, assert_alike, file, gpt2, ids, shape, texts, tokens};
@@ -188,7 +187,7 @@ fn parts_of_a_character_are_seen_by_the_model_and_never_drawn() {
         let parts: Vec<TokenId> = found.as_slice()[2..].iter().map(|token| token.id).collect();
         assert_eq!(parts.len(), 4);
         assert!(parts.iter().all(|&id| id != vocab.unknown() && vocab.piece(id).is_none()));
-        let all = vocab.candidates(Piece::Start, Candidates::All);
+        let all = vocab.drawable();
         assert!(!parts.iter().any(|id| all.contains(id)));
         for &id in all {
             let surface = vocab.surface(id);

@@ -6,15 +6,14 @@
 #[allow(dead_code, reason = "shared with byte_level.rs")]
 mod tokenizers;
 
+use cape::assemble::assemble;
 use cape::keep::KeepList;
-use cape::sanitize::assemble;
 use cape::text::Token;
 use cape::tokenizer::Tokenizer;
-use cape::vocab::Candidates;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use tokenizers::{FIXTURES, Fixture, assert_alike, check, draws, gpt2, tokens};
+use tokenizers::{Drawn, FIXTURES, Fixture, assert_alike, check, draws, gpt2, tokens};
 
 // ---- any text ----
 
@@ -60,10 +59,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn text_survives(text in text(), all: bool, hash: u64) {
-        let which = if all { Candidates::All } else { Candidates::Typed };
+    fn text_survives(text in text(), any: bool, hash: u64) {
+        let drawn = if any { Drawn::Any } else { Drawn::OfKind };
         for fixture in &*FIXTURES {
-            check(&fixture.tokenizer, &text, which, hash);
+            check(&fixture.tokenizer, &text, drawn, hash);
         }
     }
 
@@ -74,7 +73,7 @@ proptest! {
             if text.chars().any(control) {
                 prop_assert!(fixture.tokenizer.tokenize(&text, &KeepList::default()).is_err());
             } else {
-                check(&fixture.tokenizer, &text, Candidates::Typed, hash);
+                check(&fixture.tokenizer, &text, Drawn::OfKind, hash);
             }
         }
     }
@@ -83,23 +82,23 @@ proptest! {
     /// structure with the same outcomes become the same bytes.
     #[test]
     fn comparable_prompts_with_equal_outcomes_are_released_alike(
-        words in prop::collection::vec(0_usize..8, 3..8), all: bool, hash: u64,
+        words in prop::collection::vec(0_usize..8, 3..8), any: bool, hash: u64,
     ) {
         const PAIRS: [(&str, &str); 8] = [
             ("good", "london"), ("Book", "Zzzz"), ("walking", "slowly"), ("the", "the"),
             (",", ","), ("7", "9"), ("é", "ü"), ("🙂", "🙁"),
         ];
+        let drawn = if any { Drawn::Any } else { Drawn::OfKind };
         let text = |side: fn(&(&'static str, &'static str)) -> &'static str| {
             words.iter().map(|&w| side(&PAIRS[w])).collect::<Vec<_>>().join(" \t")
         };
         let (a, b) = (text(|pair| pair.0), text(|pair| pair.1));
-        let which = if all { Candidates::All } else { Candidates::Typed };
         for Fixture { tokenizer, .. } in &*FIXTURES {
             let (ta, tb) = (tokens(tokenizer, &a), tokens(tokenizer, &b));
             let public = |t: &Token| (t.piece, t.kept, t.kept.map(|_| t.id.0));
             let same = ta.as_slice().iter().map(public).eq(tb.as_slice().iter().map(public));
             prop_assume!(same);
-            let outcomes = draws(tokenizer, &ta, which, hash);
+            let outcomes = draws(tokenizer, &ta, drawn, hash);
             let release = |text, tokens| assemble(text, tokens, &outcomes, tokenizer.vocab()).0;
             prop_assert_eq!(release(&a, &ta), release(&b, &tb));
         }
@@ -191,7 +190,7 @@ fn a_tokenizer_without_some_bytes_loses_no_text() {
     });
     let tokenizer = Tokenizer::from_json(&poor).unwrap();
     for text in ["zzz", "azb zaz", "z,z 🙂", "the\u{301} z", ""] {
-        check(&tokenizer, text, Candidates::All, 1);
+        check(&tokenizer, text, Drawn::Any, 1);
         let kept = tokens(&tokenizer, text).as_slice().iter().any(|token| {
             token.kept.is_some() && text[token.start..token.end].contains(['z', '🙂'])
         });
@@ -229,8 +228,8 @@ fn other_pipelines_lose_no_text() {
             });
             let tokenizer = Tokenizer::from_json(&json).unwrap();
             for (hash, text) in (0..).zip(texts) {
-                check(&tokenizer, text, Candidates::All, hash);
-                check(&tokenizer, text, Candidates::Typed, hash);
+                check(&tokenizer, text, Drawn::Any, hash);
+                check(&tokenizer, text, Drawn::OfKind, hash);
             }
         }
     }
@@ -243,7 +242,7 @@ fn a_bent_byte_never_panics() {
             let mut bytes = fixture.json.clone();
             bytes[at] ^= 1;
             if let Ok(tokenizer) = Tokenizer::from_json(&bytes) {
-                check(&tokenizer, "The doctor's café: 42 🙂 ok\n\tgood", Candidates::All, 7);
+                check(&tokenizer, "The doctor's café: 42 🙂 ok\n\tgood", Drawn::Any, 7);
             }
         }
     }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use cape::attack::bayes::Guess;
 use cape::attack::words::WordBayes;
-use cape::lexicon::Lexicon;
 use cape::mechanism::custext::Custext;
 use cape::mechanism::inferdpt::Inferdpt;
 use cape::mechanism::santext::{Plus, Santext};
@@ -15,16 +14,17 @@ use cape::model::Embeddings;
 use cape::privacy::Epsilon;
 use cape::rng::seeded;
 use cape::text::TokenId;
+use cape::vectors::WordVectors;
 use cape::vocab::Vocab;
 use proptest::prelude::*;
 
 const WORDS: u32 = 12;
 const DIM: usize = 3;
 
-fn lexicon(data: &[f32], unit: bool) -> Arc<Lexicon> {
+fn word_vectors(data: &[f32], unit: bool) -> Arc<WordVectors> {
     let vectors = Embeddings::new(data.to_vec(), DIM);
     let vectors = if unit { vectors.unit() } else { vectors };
-    Arc::new(Lexicon::new((0..WORDS).map(TokenId).collect(), vectors).unwrap())
+    Arc::new(WordVectors::new((0..WORDS).map(TokenId).collect(), vectors).unwrap())
 }
 
 fn vocab() -> Arc<Vocab> {
@@ -60,7 +60,7 @@ proptest! {
         let y = TokenId(if plus.is_some() { y % (WORDS / 2) } else { y });
         let epsilon = Epsilon::new(epsilon).unwrap();
         let santext =
-            Santext::new(lexicon(&data, false), epsilon, Unknown::Replace, plus).unwrap();
+            Santext::new(word_vectors(&data, false), epsilon, Unknown::Replace, plus).unwrap();
         let odds: Vec<Odds> =
             (0..WORDS).map(|t| santext.odds(TokenId(t)).unwrap()).collect();
         let attack = WordBayes::new(WORDS as usize, 100);
@@ -73,7 +73,7 @@ proptest! {
         let lists = vec![vec![0, 3, 4, 5, 8], vec![1, 2, 6, 7, 9, 10, 11]];
         let epsilon = Epsilon::new(epsilon).unwrap();
         let custext = Custext::new(
-            lexicon(&data, true), lists.into(), vocab(), epsilon, Unknown::Keep,
+            word_vectors(&data, true), lists.into(), vocab(), epsilon, Unknown::Keep,
         ).unwrap();
         let odds: Vec<Odds> =
             (0..WORDS).map(|t| custext.odds(TokenId(t)).unwrap()).collect();
@@ -86,7 +86,7 @@ proptest! {
     fn inferdpts_is_the_largest_posterior((data, prior, epsilon, y) in inputs()) {
         let epsilon = Epsilon::new(epsilon).unwrap();
         let inferdpt =
-            Inferdpt::new(lexicon(&data, false), vocab(), epsilon, Unknown::Replace).unwrap();
+            Inferdpt::new(word_vectors(&data, false), vocab(), epsilon, Unknown::Replace).unwrap();
         let average: Vec<f64> = (0..WORDS)
             .map(|t| {
                 let at = |stream| {
@@ -106,7 +106,8 @@ proptest! {
 fn a_search_that_was_cut_short_says_so() {
     let data: Vec<f32> = (0..WORDS as usize * DIM).map(|i| (i as f32 * 0.7).sin()).collect();
     let epsilon = Epsilon::new(0.5).unwrap();
-    let santext = Santext::new(lexicon(&data, false), epsilon, Unknown::Replace, None).unwrap();
+    let santext =
+        Santext::new(word_vectors(&data, false), epsilon, Unknown::Replace, None).unwrap();
     let baseline = Baseline::Santext(santext);
     let exact = |most| {
         let attack = WordBayes::new(WORDS as usize, most);

@@ -1,8 +1,7 @@
 //! What several tests of models ask.
 
 use cape::model::{LanguageModel, Memory, View};
-use cape::text::{Piece, TokenId};
-use cape::vocab::Candidates;
+use cape::text::TokenId;
 
 /// A row of logits for each position, one per entry that can be drawn.
 pub(crate) fn logits(
@@ -10,7 +9,6 @@ pub(crate) fn logits(
     ids: &[TokenId],
     positions: &[usize],
 ) -> Vec<Vec<f32>> {
-    let positions: Vec<_> = positions.iter().map(|&at| (at, Piece::Start)).collect();
-    let view = View { ids, positions: &positions, memory: &mut Memory::default() };
-    model.logits(&mut [view], Candidates::All).unwrap()
+    let view = View { ids, positions, memory: &mut Memory::default() };
+    model.logits(&mut [view]).unwrap()
 }

@@ -13,16 +13,16 @@ use std::sync::Arc;
 use super::mask::{Unit, scores};
 use crate::Result;
 use crate::context::{Context, earlier, seen};
-use crate::mechanism::cape::Cape;
+use crate::mechanism::cape_paper::CapePaper;
 use crate::model::{LanguageModel, Memory, View};
 use crate::recent::Recent;
-use crate::text::{Piece, TokenId, Tokens};
-use crate::vocab::Candidates;
+use crate::text::{TokenId, Tokens};
+use crate::utility::Utility;
 
-/// The attack on Cape with some settings, at any ε.
+/// The attack on the paper's mechanism with some settings, at any ε.
 pub struct Bayes {
     prior: Arc<dyn LanguageModel>,
-    near: Recent<(TokenId, Piece), [f32]>,
+    near: Recent<TokenId, [f32]>,
     most: usize,
 }
 
@@ -42,15 +42,15 @@ impl Bayes {
     /// looked at for a position, by falling prior.
     #[must_use]
     pub fn new(prior: Arc<dyn LanguageModel>, most: usize) -> Self {
-        let n = prior.vocab().candidates(Piece::Start, Candidates::All).len();
+        let n = prior.vocab().drawable().len();
         Self { prior, near: Recent::new(RECENT / n.max(1)), most }
     }
 
     /// The guess at each sensitive position, in order. `drawn` says what was released there. The
-    /// mechanism is always of the same model, candidates and utility; its ε may differ.
+    /// mechanism is always of the same model and utility; its ε may differ.
     pub fn guesses(
         &self,
-        cape: &Cape,
+        cape: &CapePaper,
         tokens: &Tokens,
         drawn: &[Option<TokenId>],
     ) -> Result<Vec<Guess>> {
@@ -73,7 +73,7 @@ impl Bayes {
 
     fn guess(
         &self,
-        cape: &Cape,
+        cape: &CapePaper,
         tokens: &Tokens,
         drawn: &[Option<TokenId>],
         i: usize,
@@ -88,17 +88,17 @@ impl Bayes {
         };
         let (ids, position) = seen(model, Context::Released, tokens, &known, i);
         let mut memory = Memory::default();
-        let view = View { ids: &ids, positions: &[(position, piece)], memory: &mut memory };
-        let logits = model.logits(&mut [view], settings.candidates)?.swap_remove(0);
+        let view = View { ids: &ids, positions: &[position], memory: &mut memory };
+        let logits = model.logits(&mut [view])?.swap_remove(0);
         let context = settings.utility.context(&logits, model.calibration());
 
-        let candidates = model.vocab().candidates(piece, settings.candidates);
+        let candidates = model.vocab().drawable();
         let released = drawn[i].and_then(|y| candidates.binary_search(&y).ok());
-        let believed = self.prior.vocab().candidates(piece, Candidates::Typed);
+        let believed = self.prior.vocab().of_kind(piece);
         let mut order: Vec<u32> = (0..believed.len() as u32).collect();
         order.sort_unstable_by(|&a, &b| prior[b as usize].total_cmp(&prior[a as usize]));
         let top = order.first().map_or(0.0, |&best| prior[best as usize]);
-        let most = *cape.most_kept().get(piece);
+        let most = cape.most_kept();
         let (mut best, mut guess) = (f64::NEG_INFINITY, Guess { id: believed[0], exact: true });
         let Some(y) = released else { return Ok(guess) };
         let own = believed.iter().position(|&id| id == candidates[y]);
@@ -114,11 +114,10 @@ impl Bayes {
                 break;
             }
             let id = believed[t as usize];
-            let near = self.near.get_or((id, piece), || {
-                settings.utility.nearness(&cape.distances(id, piece)).into()
-            });
-            let utilities = settings.utility.both(&context, &near);
-            let posterior = weight * cape.probability(piece, &utilities, y)?;
+            let near =
+                self.near.get_or(id, || settings.utility.nearness(&model.distances(id)).into());
+            let utilities = Utility::both(&context, &near);
+            let posterior = weight * cape.probability(&utilities, y)?;
             if posterior > best {
                 (best, guess.id) = (posterior, id);
             }

@@ -2,18 +2,17 @@
 
 use std::sync::Arc;
 
-use crate::lexicon::Lexicon;
 use crate::model::LanguageModel;
 use crate::recent::Recent;
-use crate::text::{Piece, TokenId};
-use crate::vocab::Candidates;
+use crate::text::TokenId;
+use crate::vectors::WordVectors;
 
 /// Where distances are measured.
 pub enum Space {
     /// Between the input embeddings of a model.
     Model(Arc<dyn LanguageModel>),
     /// Between word vectors.
-    Words(Arc<Lexicon>),
+    Words(Arc<WordVectors>),
 }
 
 /// The attack, for every k up to a largest.
@@ -44,10 +43,7 @@ impl Knn {
 
     fn nearest(&self, y: TokenId) -> Vec<(TokenId, u32)> {
         let (ids, distances) = match &self.space {
-            Space::Model(model) => {
-                let ids = model.vocab().candidates(Piece::Start, Candidates::All);
-                (ids, model.distances(y, Piece::Start, Candidates::All))
-            }
+            Space::Model(model) => (model.vocab().drawable(), model.distances(y)),
             Space::Words(words) => {
                 let Some(row) = words.row_of(y) else { return Vec::new() };
                 let distances = (0..words.len()).map(|other| words.distance(row, other)).collect();
@@ -77,7 +73,7 @@ mod tests {
     #[test]
     fn the_nearest_are_found_and_ties_count_for_both() {
         let vectors = Embeddings::new(vec![0.0, 1.0, -1.0, 3.0, 10.0], 1);
-        let words = Lexicon::new((0..5).map(TokenId).collect(), vectors).unwrap();
+        let words = WordVectors::new((0..5).map(TokenId).collect(), vectors).unwrap();
         let knn = Knn::new(Space::Words(Arc::new(words)), 2);
         let ranks: Vec<Option<u32>> = (0..5).map(|t| knn.rank(TokenId(0), TokenId(t))).collect();
         assert_eq!(ranks, [Some(0), Some(1), Some(1), None, None]);

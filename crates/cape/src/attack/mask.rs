@@ -5,7 +5,7 @@ use crate::Result;
 use crate::context::window;
 use crate::model::{LanguageModel, Memory, View};
 use crate::text::{Piece, TokenId};
-use crate::vocab::Candidates;
+use crate::vocab::Vocab;
 
 /// What stands at one place of a release, in the pieces of the model that attacks.
 pub struct Unit {
@@ -18,7 +18,7 @@ pub struct Unit {
 /// How many positions go to the model at once.
 const BATCH: usize = 16;
 
-/// For each unit that is asked for, in order, the logits of all candidates of its kind.
+/// For each unit that is asked for, in order, the logits of all entries [of its kind](Vocab::of_kind).
 pub fn scores(model: &dyn LanguageModel, units: &[Unit]) -> Result<Vec<Vec<f32>>> {
     // every asked unit as one mask among the pieces of the others
     let mut asked = Vec::new();
@@ -34,7 +34,7 @@ pub fn scores(model: &dyn LanguageModel, units: &[Unit]) -> Result<Vec<Vec<f32>>
             }
         }
         let seen = window(ids.len(), before, model.window());
-        asked.push((ids[seen.clone()].to_vec(), [(before - seen.start, piece)]));
+        asked.push((ids[seen.clone()].to_vec(), [before - seen.start], piece));
     }
     let mut rows = Vec::with_capacity(asked.len());
     for batch in asked.chunks(BATCH) {
@@ -42,11 +42,18 @@ pub fn scores(model: &dyn LanguageModel, units: &[Unit]) -> Result<Vec<Vec<f32>>
         let mut views: Vec<View<'_>> = batch
             .iter()
             .zip(&mut memories)
-            .map(|((ids, positions), memory)| View { ids, positions, memory })
+            .map(|((ids, positions, _), memory)| View { ids, positions, memory })
             .collect();
-        rows.extend(model.logits(&mut views, Candidates::Typed)?);
+        let of_kinds = batch.iter().zip(model.logits(&mut views)?);
+        rows.extend(of_kinds.map(|((.., piece), row)| of_kind(model.vocab(), *piece, &row)));
     }
     Ok(rows)
+}
+
+/// Of the numbers of all drawable entries, those of one kind.
+fn of_kind(vocab: &Vocab, piece: Piece, row: &[f32]) -> Vec<f32> {
+    let all = vocab.drawable().iter().zip(row);
+    all.filter(|(id, _)| vocab.piece(**id) == Some(piece)).map(|(_, &logit)| logit).collect()
 }
 
 /// The best candidate of each unit that is asked for.
@@ -63,5 +70,5 @@ pub fn guesses(model: &dyn LanguageModel, units: &[Unit]) -> Result<Vec<TokenId>
 #[must_use]
 pub fn best(model: &dyn LanguageModel, piece: Piece, row: &[f32]) -> TokenId {
     let best = (0..row.len()).max_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap_or(0);
-    model.vocab().candidates(piece, Candidates::Typed)[best]
+    model.vocab().of_kind(piece)[best]
 }

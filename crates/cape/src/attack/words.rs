@@ -13,14 +13,14 @@
 use std::sync::OnceLock;
 
 use super::bayes::Guess;
-use crate::lexicon::Lexicon;
 use crate::mechanism::Baseline;
 use crate::text::TokenId;
+use crate::vectors::WordVectors;
 
 /// How a mechanism draws, as the attack needs to know it.
 pub(crate) struct Law<'a> {
     /// The words.
-    pub(crate) words: &'a Lexicon,
+    pub(crate) words: &'a WordVectors,
     /// The rows that are drawn, in order; all without.
     pub(crate) drawn: Option<&'a [u32]>,
     /// The probability with which a word that cannot be drawn itself is drawn for.

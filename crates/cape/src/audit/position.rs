@@ -1,7 +1,8 @@
-//! The exact loss of one draw of Cape: one context, every token that could stand there.
+//! The exact loss of one draw of the paper's mechanism: one context, every token that could stand there.
 
 use super::{Extremes, Findings};
-use crate::mechanism::cape::{Position, Row};
+use crate::buckets::Bucketed;
+use crate::mechanism::cape_paper::Position;
 use crate::sample::Share;
 
 /// What the rows of a position have shown so far.
@@ -44,15 +45,15 @@ impl Exact {
 
     /// Adds the row of an input, by rising numbers.
     #[must_use]
-    pub fn add(mut self, input: u32, row: &Row<'_>) -> Self {
-        row.each(|output, share| self.extremes.add(input, output, share));
-        if let Row::EqualWidth(bucketed) = row {
-            let filled = || bucketed.sizes.iter().copied().filter(|&size| size > 0);
-            if let (Some(least), Some(most)) = (filled().min(), filled().max()) {
-                let count = filled().count();
-                let new = Buckets { sizes: (least, most), filled: (count, count) };
-                self.buckets = Some(self.buckets.map_or(new, |buckets| buckets.merge(new)));
-            }
+    pub fn add(mut self, input: u32, row: &Bucketed) -> Self {
+        for (output, share) in row.shares().into_iter().enumerate() {
+            self.extremes.add(input, output, share);
+        }
+        let filled = || row.sizes.iter().copied().filter(|&size| size > 0);
+        if let (Some(least), Some(most)) = (filled().min(), filled().max()) {
+            let count = filled().count();
+            let new = Buckets { sizes: (least, most), filled: (count, count) };
+            self.buckets = Some(self.buckets.map_or(new, |buckets| buckets.merge(new)));
         }
         self
     }
@@ -73,7 +74,7 @@ impl Exact {
         self.extremes.findings(Share::log_ratio_up)
     }
 
-    /// The buckets of all rows; none for ranked.
+    /// The buckets of all rows; none where no row was added.
     #[must_use]
     pub fn buckets(&self) -> Option<Buckets> {
         self.buckets

@@ -1,7 +1,8 @@
 //! The loss between two prompts that differ in one sensitive token.
 
 use crate::Result;
-use crate::mechanism::cape::{Cape, Row};
+use crate::buckets::Bucketed;
+use crate::mechanism::cape_paper::CapePaper;
 use crate::sample::Share;
 use crate::text::{TokenId, Tokens};
 
@@ -12,7 +13,7 @@ pub enum NoNeighbours {
     #[error("the prompts have {0} and {1} tokens")]
     Lengths(usize, usize),
     /// What everybody may see differs: kept words, white space, or where words begin.
-    #[error("the prompts differ at token {0} in what everybody may see")]
+    #[error("the prompts' public structure differs at token {0}")]
     Structure(usize),
     /// So many sensitive tokens differ.
     #[error("the prompts differ in {0} sensitive tokens")]
@@ -71,11 +72,7 @@ pub fn replaced(tokens: &Tokens, i: usize, id: TokenId) -> Tokens {
 
 /// The distribution of the draw at every sensitive position. `drawn` says how sensitive tokens came out;
 /// each position sees those of earlier turns, in the released context.
-pub fn rows<'a>(
-    cape: &'a Cape,
-    tokens: &Tokens,
-    drawn: &[Option<TokenId>],
-) -> Result<Vec<Row<'a>>> {
+pub fn rows(cape: &CapePaper, tokens: &Tokens, drawn: &[Option<TokenId>]) -> Result<Vec<Bucketed>> {
     let row = |i: usize| cape.position(tokens, drawn, i)?.row(tokens.0[i].id);
     tokens.sensitive().map(row).collect()
 }
@@ -92,12 +89,11 @@ pub struct Loss {
 impl Loss {
     /// Between two distributions over the same candidates: exactly zero where they are equal.
     #[must_use]
-    pub fn between(a: &Row<'_>, b: &Row<'_>) -> Self {
-        let (a, b) = (a.shares(), b.shares());
+    pub fn between(a: &[Share], b: &[Share]) -> Self {
         let largest = |a: &[Share], b: &[Share]| {
             a.iter().zip(b).map(|(a, &b)| a.log_ratio_up(b)).fold(0.0, f64::max)
         };
-        Self { forth: largest(&a, &b), back: largest(&b, &a) }
+        Self { forth: largest(a, b), back: largest(b, a) }
     }
 
     /// Of draws that are independent: the worst outputs of all of them are the worst release.

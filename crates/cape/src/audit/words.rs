@@ -3,11 +3,11 @@
 use super::radius::Radii;
 use super::{Extremes, Findings};
 use crate::exponential::ROUNDING;
-use crate::lexicon::DISTANCE_ERROR;
 use crate::mechanism::inferdpt::Inferdpt;
 use crate::mechanism::santext::Santext;
 use crate::mechanism::{Baseline, Mechanism};
 use crate::text::TokenId;
+use crate::vectors::DISTANCE_ERROR;
 use crate::vocab::Vocab;
 
 /// A baseline with all that its rows need.

@@ -7,16 +7,16 @@ use rand::CryptoRng;
 
 use super::{Mechanism, Odds, Unknown};
 use crate::exponential::{ROUNDING, Scale, draw, ratio};
-use crate::lexicon::Lexicon;
-use crate::privacy::{Epsilon, Evidence, Guarantee, Notion, Reach};
+use crate::privacy::{Epsilon, Evidence, Guarantee, Notion};
 use crate::sample::below;
-use crate::text::{Kinds, Outcome, Token, TokenId, Tokens};
+use crate::text::{Outcome, Token, TokenId, Tokens};
+use crate::vectors::WordVectors;
 use crate::vocab::Vocab;
 use crate::{Error, Result};
 
 /// The mechanism CUSTEXT; CUSTEXT+ is the same with a list of stopwords to keep.
 pub struct Custext {
-    words: Arc<Lexicon>,
+    words: Arc<WordVectors>,
     epsilon: Epsilon,
     unknown: Unknown,
     /// Rows, list by list.
@@ -34,7 +34,7 @@ impl Custext {
     /// # Panics
     /// If a list has a row that is not there, or that another list has.
     pub fn new(
-        words: Arc<Lexicon>,
+        words: Arc<WordVectors>,
         lists: Arc<[Vec<u32>]>,
         vocab: Arc<Vocab>,
         epsilon: Epsilon,
@@ -73,7 +73,7 @@ impl Custext {
     }
 
     /// The words, lists or not.
-    pub(crate) fn words(&self) -> &Lexicon {
+    pub(crate) fn words(&self) -> &WordVectors {
         &self.words
     }
 
@@ -134,14 +134,8 @@ impl Mechanism for Custext {
         // the word itself weighs e^(ε/2), each of the others on its list 1 at least
         let shortest = self.lists.iter().map(Vec::len).min().unwrap_or(1) as f64;
         let most_kept = 1.0 / (1.0 + (shortest - 1.0) * (-nominal.get() / 2.0).exp());
-        Guarantee {
-            nominal,
-            bound: nominal.get().max(ROUNDING),
-            most_kept: Kinds::of(|_| most_kept),
-            notion: Notion::WithinList,
-            evidence: Evidence::Proof,
-            reach: Reach::OwnDraw,
-        }
+        let bound = nominal.get().max(ROUNDING);
+        Guarantee::uniform(nominal, bound, most_kept, Notion::WithinList, Evidence::Proof)
     }
 
     fn perturb(&self, tokens: &Tokens, rng: &mut dyn CryptoRng) -> Result<Vec<Outcome>> {

@@ -8,18 +8,18 @@ use rand::CryptoRng;
 use super::{Mechanism, Odd, Odds, Unknown};
 use crate::attack::words::{Law, Term};
 use crate::exponential::{Scale, draw, ratio};
-use crate::lexicon::Lexicon;
-use crate::privacy::{Epsilon, Evidence, Guarantee, Notion, Reach};
+use crate::privacy::{Epsilon, Evidence, Guarantee, Notion};
 use crate::recent::Recent;
 use crate::rng::seeded;
 use crate::sample::below;
-use crate::text::{Kinds, Outcome, Token, TokenId, Tokens};
+use crate::text::{Outcome, Token, TokenId, Tokens};
+use crate::vectors::WordVectors;
 use crate::vocab::Vocab;
 use crate::{Error, Result};
 
 /// The mechanism RANTEXT of InferDPT.
 pub struct Inferdpt {
-    words: Arc<Lexicon>,
+    words: Arc<WordVectors>,
     vocab: Arc<Vocab>,
     epsilon: Epsilon,
     unknown: Unknown,
@@ -61,7 +61,7 @@ pub fn noise_epsilon(epsilon: Epsilon) -> f64 {
 impl Inferdpt {
     /// Over these entries of a vocabulary.
     pub fn new(
-        words: Arc<Lexicon>,
+        words: Arc<WordVectors>,
         vocab: Arc<Vocab>,
         epsilon: Epsilon,
         unknown: Unknown,
@@ -145,7 +145,7 @@ impl Inferdpt {
         Law { words: &self.words, drawn: None, p: 0.0, terms }
     }
 
-    /// The exact distribution of the draw for one word of the lexicon at a given radius.
+    /// The exact distribution of the draw for one word at a given radius.
     #[must_use]
     pub fn odds_at(&self, t: TokenId, radius: f64) -> Option<Odds> {
         let distances = self.distances(self.words.row_of(t)?);
@@ -187,7 +187,7 @@ impl Inferdpt {
         &self.noise
     }
 
-    pub(crate) fn words(&self) -> &Lexicon {
+    pub(crate) fn words(&self) -> &WordVectors {
         &self.words
     }
 
@@ -224,14 +224,7 @@ impl Inferdpt {
 
 impl Mechanism for Inferdpt {
     fn guarantee(&self) -> Guarantee {
-        Guarantee {
-            nominal: self.epsilon,
-            bound: f64::INFINITY,
-            most_kept: Kinds::of(|_| 1.0),
-            notion: Notion::None,
-            evidence: Evidence::None,
-            reach: Reach::OwnDraw,
-        }
+        Guarantee::uniform(self.epsilon, f64::INFINITY, 1.0, Notion::None, Evidence::None)
     }
 
     fn perturb(&self, tokens: &Tokens, rng: &mut dyn CryptoRng) -> Result<Vec<Outcome>> {

@@ -9,10 +9,10 @@ use super::{Mechanism, Odds, Unknown};
 use crate::attack::words::{Law, Term};
 use crate::distance::squared;
 use crate::exponential::{ROUNDING, Scale, below, ratio};
-use crate::lexicon::Lexicon;
-use crate::privacy::{Epsilon, Evidence, Guarantee, Notion, Reach, round_up};
+use crate::privacy::{Epsilon, Evidence, Guarantee, Notion, round_up};
 use crate::recent::Recent;
-use crate::text::{Kinds, Outcome, Token, TokenId, Tokens, Why};
+use crate::text::{Outcome, Token, TokenId, Tokens, Why};
+use crate::vectors::WordVectors;
 use crate::{Error, Result};
 
 /// What SANTEXT+ adds.
@@ -48,7 +48,7 @@ impl Plus {
 
 /// The mechanism SANTEXT, or SANTEXT+.
 pub struct Santext {
-    words: Arc<Lexicon>,
+    words: Arc<WordVectors>,
     epsilon: Epsilon,
     unknown: Unknown,
     /// The rows that are drawn, in order.
@@ -77,7 +77,7 @@ const TILE: usize = 64;
 impl Santext {
     /// SANTEXT over these words, or SANTEXT+ with a choice of them.
     pub fn new(
-        words: Arc<Lexicon>,
+        words: Arc<WordVectors>,
         epsilon: Epsilon,
         unknown: Unknown,
         plus: Option<Plus>,
@@ -139,7 +139,7 @@ impl Santext {
         self.unknown == Unknown::Replace
     }
 
-    pub(crate) fn words(&self) -> &Lexicon {
+    pub(crate) fn words(&self) -> &WordVectors {
         &self.words
     }
 
@@ -251,8 +251,7 @@ impl Mechanism for Santext {
         };
         // the word itself weighs 1, each of the others e^(−ε/2·d) at least
         let most_kept = 1.0 / (1.0 + (n - 1.0) * (-worst / 2.0).exp());
-        let most_kept = Kinds::of(|_| most_kept);
-        Guarantee { nominal, bound, most_kept, notion, evidence, reach: Reach::OwnDraw }
+        Guarantee::uniform(nominal, bound, most_kept, notion, evidence)
     }
 
     fn perturb(&self, tokens: &Tokens, rng: &mut dyn CryptoRng) -> Result<Vec<Outcome>> {

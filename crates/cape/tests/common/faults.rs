@@ -2,11 +2,10 @@
 
 use std::convert::Infallible;
 
+use cape::assemble::assemble;
 use cape::mechanism::Mechanism;
-use cape::mechanism::cape::Cape;
-use cape::rank::RankTable;
+use cape::mechanism::cape_paper::{CapePaper, Distribution};
 use cape::rng::{self, CryptoRng, Generator};
-use cape::sanitize::assemble;
 use cape::text::{Outcome, Tokens, Why};
 use cape::vocab::Vocab;
 use rand::{TryCryptoRng, TryRng};
@@ -18,7 +17,7 @@ pub(crate) enum Fault {
     Healthy,
     /// ε is 1.2 times what is claimed: for whoever makes the mechanism to plant.
     LargerEpsilon,
-    /// Every other random number has too few bits set.
+    /// Every other random number has too many bits set, which favours the best bucket.
     BiasedGenerator,
     /// All prompts of a run are drawn with the same numbers.
     SeedPerRun,
@@ -28,8 +27,8 @@ pub(crate) enum Fault {
     SeedPerPair,
     /// The first sensitive token is copied one time in five.
     CopiedToken,
-    /// The candidate after the one at the drawn rank is released.
-    RankOffByOne,
+    /// The candidate that is one worse than the drawn one is released.
+    OffByOne,
     /// A context that is said to be the released one is the raw one: also planted by the maker.
     RawContext,
 }
@@ -37,7 +36,7 @@ pub(crate) enum Fault {
 /// The release of a prompt as line `line` of a run with this seed.
 pub(crate) fn release(
     fault: Fault,
-    cape: &Cape,
+    cape: &CapePaper,
     vocab: &Vocab,
     (text, tokens): (&str, &Tokens),
     (seed, line): (u64, u64),
@@ -50,7 +49,7 @@ pub(crate) fn release(
     };
     let mut outcomes = match fault {
         Fault::BiasedGenerator => cape.perturb(tokens, &mut Biased(&mut rng)).unwrap(),
-        Fault::RankOffByOne => off_by_one(cape, tokens, &mut rng),
+        Fault::OffByOne => off_by_one(cape, tokens, &mut rng),
         _ => cape.perturb(tokens, &mut rng).unwrap(),
     };
     if fault == Fault::CopiedToken && cape::sample::below(5, &mut rng) == 0 {
@@ -59,16 +58,21 @@ pub(crate) fn release(
     assemble(text, tokens, &outcomes, vocab).0
 }
 
-/// Left to right in the released context, one rank too far.
-fn off_by_one(cape: &Cape, tokens: &Tokens, rng: &mut dyn CryptoRng) -> Vec<Outcome> {
+/// Left to right in the released context, one candidate too far.
+fn off_by_one(cape: &CapePaper, tokens: &Tokens, rng: &mut dyn CryptoRng) -> Vec<Outcome> {
     let mut drawn = vec![None; tokens.as_slice().len()];
     for i in tokens.sensitive() {
         let explanation = cape.explain(tokens, &drawn, i).unwrap();
-        let order = &explanation.distribution.order;
-        let table =
-            RankTable::new(order.len(), cape.settings().epsilon, explanation.alpha).unwrap();
-        let rank = table.draw(rng); // counted from 1, and used as if it were from 0
-        let candidate = order[rank.min(order.len() - 1)];
+        let Distribution { order, weights, total, .. } = &explanation.distribution;
+        let mut rest = cape::sample::below(*total, rng);
+        let fits = |&candidate: &u32| {
+            let weight = weights[candidate as usize];
+            let fits = rest < weight;
+            rest = rest.saturating_sub(weight);
+            fits
+        };
+        let at = order.iter().position(fits).unwrap();
+        let candidate = order[(at + 1).min(order.len() - 1)];
         drawn[i] = Some(explanation.scores.candidates[candidate as usize]);
     }
     let outcome = |(token, drawn): (&cape::text::Token, &Option<_>)| match (token.kept, drawn) {
@@ -88,7 +92,7 @@ impl TryRng for Biased<'_> {
     }
     fn try_next_u64(&mut self) -> Result<u64, Infallible> {
         let (x, y) = (self.0.try_next_u64()?, self.0.try_next_u64()?);
-        Ok(if x >> 63 == 0 { x & y } else { x })
+        Ok(if x & 1 == 0 { x } else { x | y })
     }
     fn try_fill_bytes(&mut self, _: &mut [u8]) -> Result<(), Infallible> {
         unreachable!("draws take 64 bits")

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use cape::Result;
 use cape::context::Context;
-use cape::mechanism::cape::{Buckets, Cape, Settings};
+use cape::mechanism::cape_paper::{CapePaper, Settings};
 use cape::model::{Embeddings, LanguageModel, View};
 use cape::privacy::Epsilon;
 use cape::text::{Piece, Token, TokenId, Tokens, Why};
-use cape::utility::{Calibration, Utility};
-use cape::vocab::{Candidates, Vocab};
+use cape::utility::Calibration;
+use cape::vocab::Vocab;
 use num_bigint::BigUint;
 
 /// Logits and embeddings by a hash of the seed and of all that is seen.
@@ -63,18 +63,18 @@ impl LanguageModel for HashModel {
         input[position] = self.mask();
         (input, position)
     }
-    fn logits(&self, views: &mut [View<'_>], which: Candidates) -> Result<Vec<Vec<f32>>> {
-        let row = |ids: &[TokenId], position: usize, piece: Piece| {
+    fn logits(&self, views: &mut [View<'_>]) -> Result<Vec<Vec<f32>>> {
+        let row = |ids: &[TokenId], position: usize| {
             let (input, position) = self.input(ids, position);
             let context = input
                 .iter()
                 .fold(mix(self.seed, position as u64), |hash, id| mix(hash, u64::from(id.0)));
             let logit = |id: &TokenId| unit(mix(context, u64::from(id.0))) * 20.0 - 10.0;
-            self.vocab.candidates(piece, which).iter().map(logit).collect()
+            self.vocab.drawable().iter().map(logit).collect()
         };
-        let rows = views.iter().flat_map(|view| {
-            view.positions.iter().map(|&(position, piece)| row(view.ids, position, piece))
-        });
+        let rows = views
+            .iter()
+            .flat_map(|view| view.positions.iter().map(|&position| row(view.ids, position)));
         Ok(rows.collect())
     }
 }
@@ -88,16 +88,15 @@ fn unit(x: u64) -> f32 {
     (x >> 40) as f32 / (1_u64 << 24) as f32
 }
 
-/// A mechanism on a hash model of `n` words.
-pub(crate) fn cape(n: u32, seed: u64, epsilon: f64, buckets: Buckets, context: Context) -> Cape {
-    let settings = Settings {
-        epsilon: Epsilon::new(epsilon).unwrap(),
-        buckets,
-        context,
-        candidates: Candidates::Typed,
-        utility: Utility::PAPER,
-    };
-    Cape::new(Arc::new(HashModel::new(n, 0, 8, seed)), settings).unwrap()
+/// A mechanism on a hash model of `n` words, with `count` buckets.
+pub(crate) fn cape(n: u32, seed: u64, epsilon: f64, count: usize, context: Context) -> CapePaper {
+    let settings = settings(epsilon, count, context);
+    CapePaper::new(Arc::new(HashModel::new(n, 0, 8, seed)), settings).unwrap()
+}
+
+pub(crate) fn settings(epsilon: f64, count: usize, context: Context) -> Settings {
+    let paper = Settings::new(Epsilon::new(epsilon).unwrap());
+    Settings { bucket_count: count, context, ..paper }
 }
 
 /// A prompt of these words; the second one is kept.
@@ -114,7 +113,11 @@ pub(crate) fn prompt(words: &[u32]) -> Tokens {
 
 /// The exact weight of releasing `output` for `prompt`: the factors of the product, and those of
 /// the total it is a share of.
-pub(crate) fn weights(cape: &Cape, prompt: &Tokens, output: &[TokenId]) -> (Vec<u64>, Vec<u64>) {
+pub(crate) fn weights(
+    cape: &CapePaper,
+    prompt: &Tokens,
+    output: &[TokenId],
+) -> (Vec<u64>, Vec<u64>) {
     let mut drawn = vec![None; output.len()];
     prompt
         .sensitive()
@@ -149,7 +152,7 @@ pub(crate) fn ln_ratio(a: &BigUint, b: &BigUint) -> f64 {
 }
 
 /// The largest log-ratio, over all released prompts, between two prompts.
-pub(crate) fn loss(mechanism: &Cape, n: u32, a: &Tokens, b: &Tokens) -> f64 {
+pub(crate) fn loss(mechanism: &CapePaper, n: u32, a: &Tokens, b: &Tokens) -> f64 {
     outputs(n, a.as_slice().len())
         .map(|output| {
             let (wa, ta) = weights(mechanism, a, &output);

@@ -3,11 +3,10 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
+use cape::assemble::{assemble, recover};
 use cape::keep::KeepList;
-use cape::sanitize::{assemble, recover};
 use cape::text::{Outcome, Piece, Token, Tokens, Why};
 use cape::tokenizer::Tokenizer;
-use cape::vocab::Candidates;
 use serde_json::Value;
 
 /// A file of the fixtures.
@@ -59,7 +58,7 @@ pub(crate) fn texts(golden: &[u8]) -> Vec<Value> {
 pub(crate) fn assert_alike(a: &Tokenizer, b: &Tokenizer, golden: &[u8]) {
     assert_eq!(a.vocab().len(), b.vocab().len());
     for piece in [Piece::Start, Piece::Continuation] {
-        let of = |t: &Tokenizer| t.vocab().candidates(piece, Candidates::Typed).to_vec();
+        let of = |t: &Tokenizer| t.vocab().of_kind(piece).to_vec();
         assert!(of(a) == of(b) && of(a).len() > 20);
     }
     assert_eq!(a.vocab().unknown(), b.vocab().unknown());
@@ -71,23 +70,35 @@ pub(crate) fn assert_alike(a: &Tokenizer, b: &Tokenizer, golden: &[u8]) {
     }
 }
 
+/// What is drawn.
+#[derive(Clone, Copy)]
+pub(crate) enum Drawn {
+    /// Any entry.
+    Any,
+    /// One that begins or continues a word, as the position does.
+    OfKind,
+}
+
 /// Draws by a hash for every sensitive token.
 pub(crate) fn draws(
     tokenizer: &Tokenizer,
     tokens: &Tokens,
-    which: Candidates,
+    drawn: Drawn,
     mut hash: u64,
 ) -> Vec<Outcome> {
     let mut draw = |token: &Token| {
         hash = hash.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-        let candidates = tokenizer.vocab().candidates(token.piece, which);
+        let candidates = match drawn {
+            Drawn::Any => tokenizer.vocab().drawable(),
+            Drawn::OfKind => tokenizer.vocab().of_kind(token.piece),
+        };
         Outcome::Drawn { id: candidates[(hash >> 33) as usize % candidates.len()], retention: 0.0 }
     };
     let outcome = |token: &Token| token.kept.map_or_else(|| draw(token), Outcome::Kept);
     tokens.as_slice().iter().map(outcome).collect()
 }
 
-pub(crate) fn check(tokenizer: &Tokenizer, text: &str, which: Candidates, hash: u64) {
+pub(crate) fn check(tokenizer: &Tokenizer, text: &str, drawn: Drawn, hash: u64) {
     let (keep, vocab) = (KeepList::default(), tokenizer.vocab());
     let tokens = tokenizer.tokenize(text, &keep).unwrap();
     // spans are in order, on character borders, and only white space lies between them
@@ -107,7 +118,7 @@ pub(crate) fn check(tokenizer: &Tokenizer, text: &str, which: Candidates, hash: 
     let all = vec![Outcome::Kept(Why::Listed); tokens.as_slice().len()];
     assert_eq!(assemble(text, &tokens, &all, vocab).0, text);
     // whatever is drawn can be read off the release, as one way to cut it up at least
-    let outcomes = draws(tokenizer, &tokens, which, hash);
+    let outcomes = draws(tokenizer, &tokens, drawn, hash);
     let (released, _) = assemble(text, &tokens, &outcomes, vocab);
     let drawn = recover(text, &tokens, &released, vocab).expect("it is a release");
     let again: Vec<Outcome> = drawn

@@ -1,100 +1,10 @@
-//! The stages wired: text in, release out.
+//! Tokens and what became of them as text, and back: for the mechanisms that work on pieces.
 
 use std::collections::BTreeMap;
 
-use crate::keep::KeepList;
-use crate::mechanism::Mechanism;
-use crate::privacy::Privacy;
-use crate::rng::{CryptoRng, Generator};
-use crate::text::{Outcome, Piece, Release, ReleasedToken, TokenId, Tokens};
-use crate::tokenizer::{Tokenizer, number};
+use crate::text::{Outcome, Piece, ReleasedToken, TokenId, Tokens};
+use crate::tokenizer::number;
 use crate::vocab::Vocab;
-use crate::{Error, Result};
-
-/// Perturbs a prompt: tokens, draws, text, and the statement of what that guarantees.
-pub fn sanitize(
-    text: &str,
-    tokenizer: &Tokenizer,
-    keep: &KeepList,
-    mechanism: &dyn Mechanism,
-    rng: &mut Generator,
-) -> Result<Release> {
-    let tokens = tokenizer.tokenize(text, keep)?;
-    let outcomes = mechanism.perturb(&tokens, rng)?;
-    Ok(release(text, &tokens, outcomes, tokenizer.vocab(), mechanism, rng))
-}
-
-/// Perturbs several prompts side by side, each with a generator of its own, which is faster than one
-/// by one: what a prompt becomes does not depend on the others. Where one of them cannot be
-/// perturbed there is no release at all; the error comes with the index of the first such prompt.
-///
-/// # Panics
-/// If there is not one generator per prompt.
-pub fn sanitize_all(
-    texts: &[&str],
-    tokenizer: &Tokenizer,
-    keep: &KeepList,
-    mechanism: &dyn Mechanism,
-    rngs: &mut [Generator],
-) -> std::result::Result<Vec<Release>, (usize, Error)> {
-    assert_eq!(texts.len(), rngs.len(), "one generator per prompt");
-    let tokens = texts
-        .iter()
-        .enumerate()
-        .map(|(i, text)| tokenizer.tokenize(text, keep).map_err(|error| (i, error)));
-    let tokens: Vec<Tokens> = tokens.collect::<std::result::Result<_, _>>()?;
-    sanitize_tokens(texts, &tokens, tokenizer.vocab(), mechanism, rngs)
-}
-
-/// The same for texts that are cut into tokens already, and [marked](crate::terms::Terms::mark) if
-/// words that came before are to become the same again.
-///
-/// # Panics
-/// If there are not as many of each.
-pub fn sanitize_tokens(
-    texts: &[&str],
-    tokens: &[Tokens],
-    vocab: &Vocab,
-    mechanism: &dyn Mechanism,
-    rngs: &mut [Generator],
-) -> std::result::Result<Vec<Release>, (usize, Error)> {
-    assert_eq!((texts.len(), texts.len()), (tokens.len(), rngs.len()), "one for each text");
-    let mut prompts: Vec<(&Tokens, &mut dyn CryptoRng)> =
-        tokens.iter().zip(rngs.iter_mut()).map(|(tokens, rng)| (tokens, rng as _)).collect();
-    let all = mechanism.perturb_all(&mut prompts).map_err(|error| {
-        // whose error it was shows when they are perturbed one by one
-        let fails = |(tokens, rng): &mut (&Tokens, &mut dyn CryptoRng)| {
-            mechanism.perturb(tokens, *rng).is_err()
-        };
-        (prompts.iter_mut().position(fails).unwrap_or(0), error)
-    })?;
-    let releases = texts.iter().zip(tokens).zip(all).zip(rngs);
-    Ok(releases
-        .map(|(((text, tokens), outcomes), rng)| {
-            release(text, tokens, outcomes, vocab, mechanism, rng)
-        })
-        .collect())
-}
-
-/// The outcomes as a text with the statement of what it guarantees.
-fn release(
-    text: &str,
-    tokens: &Tokens,
-    mut outcomes: Vec<Outcome>,
-    vocab: &Vocab,
-    mechanism: &dyn Mechanism,
-    rng: &Generator,
-) -> Release {
-    tokens.settle(&mut outcomes);
-    // what came before is no draw of this release
-    let own = |(i, _): &(usize, _)| !tokens.1.contains_key(i);
-    let kinds = tokens.as_slice().iter().map(|token| token.piece);
-    let all = kinds.zip(outcomes.iter().copied()).enumerate();
-    let outcomes_of: Vec<(Piece, Outcome)> = all.filter(own).map(|(_, outcome)| outcome).collect();
-    let privacy = Privacy::new(mechanism.guarantee(), &outcomes_of, rng.is_seeded());
-    let (text, tokens) = assemble(text, tokens, &outcomes, vocab);
-    Release { text, tokens, privacy }
-}
 
 /// Puts the outcomes in the place of their tokens: kept text and white space byte for byte.
 ///
