@@ -1,0 +1,113 @@
+//! From characters to pieces: what a dot, an apostrophe or an @ joins, and the kinds that have a
+//! shape of their own.
+
+use super::Piece;
+use super::characters::Source;
+use crate::kinds::{self, Kind};
+
+mod shapes;
+
+/// The pieces of a text, in order. None ends where a character of a unit, or one that always joins,
+/// follows.
+pub(super) fn pieces(source: &Source) -> Vec<Piece> {
+    let (mut pieces, mut at) = (Vec::new(), 0);
+    while at < source.text.len() {
+        if let Some(end) = shapes::key_block(source, at) {
+            pieces.push(Piece { start: at, end, kind: Kind::Secret });
+            at = end;
+        } else if source.is_private(at) {
+            at = run(source, at, &mut pieces);
+        } else {
+            at += source.char_at(at).map_or(1, char::len_utf8);
+        }
+        at += final_s(source, at).unwrap_or(0);
+    }
+    pieces
+}
+
+/// Takes the run of characters that begins here, and gives where it ends.
+fn run(source: &Source, start: usize, pieces: &mut Vec<Piece>) -> usize {
+    let end = run_end(source, start);
+    let text = &source.text[start..end];
+    let mut push = |start, end, kind| {
+        pieces.push(Piece { start, end, kind });
+        end
+    };
+    if kinds::is_secret(text) {
+        return push(start, end, Kind::Secret);
+    }
+    if text.contains('@') {
+        return push(start, end, Kind::Email);
+    }
+    let www = text.get(..4).is_some_and(|head| head.eq_ignore_ascii_case("www."));
+    if www || is_scheme(source, end) {
+        let (end, next) = shapes::url_end(source, start, end);
+        push(start, end, Kind::Url);
+        return next;
+    }
+    if let Some((end, kind)) = shapes::shape(source, start) {
+        return push(start, end, kind);
+    }
+    let after_dollar = source.char_before(start) == Some('$');
+    for part in text.split(['-', '_']) {
+        let start = part.as_ptr() as usize - source.text.as_ptr() as usize;
+        let mut kind = kinds::of_part(part);
+        if after_dollar && part.starts_with(char::is_alphabetic) {
+            // a released amount would take the $ for its own
+            kind = Kind::Word;
+        }
+        push(start, start + part.len(), kind);
+    }
+    end
+}
+
+/// Where the run of characters that begins here ends: single connectors between characters of units
+/// are inside.
+fn run_end(source: &Source, start: usize) -> usize {
+    let mut at = start;
+    loop {
+        while source.is_private(at) {
+            at += source.char_at(at).map_or(1, char::len_utf8);
+        }
+        match connector(source, at) {
+            Some(len) if final_s(source, at).is_none() => at += len,
+            _ => return at,
+        }
+    }
+}
+
+/// The length of a single connector that has a character of a unit on its right.
+fn connector(source: &Source, at: usize) -> Option<usize> {
+    let c = source.char_at(at)?;
+    let len = c.len_utf8();
+    let joins = matches!(c, '.' | '\'' | '’' | '@' | '_' | '-');
+    (joins && source.is_private(at + len)).then_some(len)
+}
+
+/// The length of a final 's that begins here, right after a unit or after its last dot (U.S.'s).
+fn final_s(source: &Source, at: usize) -> Option<usize> {
+    let dot = usize::from(source.text[at..].starts_with('.'));
+    if !source.is_private_before(at) {
+        return None;
+    }
+    let apostrophe = source.char_at(at + dot).filter(|c| matches!(c, '\'' | '’'))?;
+    let s = at + dot + apostrophe.len_utf8();
+    let end = s + 1;
+    let ends = matches!(source.char_at(s), Some('s' | 'S'))
+        && source.is_private(s)
+        && !source.is_private(end)
+        && (connector(source, end).is_none() || source.text[end..].starts_with('_'));
+    ends.then_some(end - at)
+}
+
+/// Whether `://` and a character of a unit follow.
+fn is_scheme(source: &Source, at: usize) -> bool {
+    source.text[at..].starts_with("://") && source.is_private(at + 3)
+}
+
+/// Whether a piece may end here: nothing that would join it follows.
+fn is_boundary(source: &Source, at: usize) -> bool {
+    !source.is_private(at)
+        && (connector(source, at).is_none() || final_s(source, at).is_some())
+        && !is_scheme(source, at)
+}
