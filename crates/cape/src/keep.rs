@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::text::Why;
 
 /// NLTK's English stopwords, one a line.
-const STOPWORDS: &str = include_str!("stopwords_en.txt");
+pub const STOPWORDS: &str = include_str!("stopwords_en.txt");
 
 /// The words that are not sensitive. Matching ignores case and looks at whole words only.
 #[derive(Clone)]

