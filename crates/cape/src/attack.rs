@@ -3,4 +3,6 @@
 pub mod bayes;
 pub mod knn;
 pub mod mask;
+pub mod nearest;
+pub mod suspects;
 pub mod words;

@@ -1,21 +1,33 @@
 //! Whether a word follows the law that is stated for it.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::binomial::{lower, upper};
 use super::columns::{Place, word};
 use super::{Draws, Run};
 use crate::Result;
-use crate::mechanism::cape::Cape;
-use crate::sanitize::assemble;
-use crate::text::{Outcome, Tokens};
+use crate::assemble::assemble;
+use crate::kinds::{self, Kind};
+use crate::levels::Key;
+use crate::lexicon::Listed;
+use crate::mechanism::cape::{Cape, Drawn, Place as Placed};
+use crate::mechanism::cape_paper::CapePaper;
+use crate::rng::seeded;
+use crate::sanitizer::written;
+use crate::text::{Level, Outcome, Tokens};
 use crate::vocab::Vocab;
+use crate::writing::is_article;
 
-/// The exact distribution of the word that holds the first sensitive token of a prompt: the only one
-/// that depends on no other draw, in either context.
+/// The exact distribution of one word of a release.
+///
+/// Of a mechanism on tokens it is the word that holds the first sensitive token: the only one that depends on
+/// no other draw, in either context. Of Cape it is the first protected one.
 pub struct Law {
     /// Which word of the release it is, counted from 1.
     nth: usize,
+    /// Whether "a" and "an" count as the same: which of them is written depends on the word that follows.
+    articles: bool,
     probabilities: HashMap<String, f64>,
     /// The words from the most probable to the least.
     order: Vec<String>,
@@ -51,7 +63,12 @@ pub enum Outcomes {
 impl Law {
     /// The law of the first sensitive word; none where there is none, or where the word has a second
     /// sensitive token.
-    pub fn new(cape: &Cape, text: &str, tokens: &Tokens, vocab: &Vocab) -> Result<Option<Self>> {
+    pub fn new(
+        cape: &CapePaper,
+        text: &str,
+        tokens: &Tokens,
+        vocab: &Vocab,
+    ) -> Result<Option<Self>> {
         let all = tokens.as_slice();
         let mut sensitive = tokens.sensitive();
         let Some(i) = sensitive.next() else { return Ok(None) };
@@ -76,20 +93,85 @@ impl Law {
             .iter()
             .map(|token| token.kept.map_or(Outcome::Dropped, Outcome::Kept))
             .collect();
-        let (mut probabilities, mut order) = (HashMap::new(), Vec::new());
+        let mut law = Self::empty(nth, false);
         for &candidate in &distribution.order {
             let candidate = candidate as usize;
             outcomes[i] = Outcome::Drawn { id: scores.candidates[candidate], retention: 0.0 };
             let (released, _) = assemble(text, &head, &outcomes, vocab);
-            let p = distribution.weights[candidate] as f64 / distribution.total as f64;
-            let word = word(&released, nth);
-            // two entries may look the same
-            *probabilities.entry(word.to_owned()).or_insert_with(|| {
-                order.push(word.to_owned());
-                0.0
-            }) += p;
+            law.add(&released, distribution.weights[candidate] as f64 / distribution.total as f64);
         }
-        Ok(Some(Self { nth, probabilities, order }))
+        Ok(Some(law))
+    }
+
+    /// The law of the first protected word of a text that shares its white-space chunk with no other
+    /// draw; none where there is no such word.
+    pub fn of_text(cape: &Cape, text: &str) -> Result<Option<Self>> {
+        let plan = cape.plan(text)?;
+        let alone = |place: &&Placed| {
+            let unit = place.unit;
+            let start = text[..unit.start].rfind(char::is_whitespace).map_or(0, |at| at + 1);
+            let end = text[unit.end..].find(char::is_whitespace);
+            let end = end.map_or(text.len(), |at| unit.end + at);
+            let within = plan.places.iter().filter(|p| p.unit.start < end && p.unit.end > start);
+            within.filter_map(|other| other.key).all(|key| Some(key) == place.key)
+        };
+        let is_word =
+            |place: &&Placed| place.level == Level::Protected && place.unit.kind == Kind::Word;
+        let Some(place) = plan.places.iter().filter(is_word).find(alone) else { return Ok(None) };
+        let Some(key) = place.key else { return Ok(None) };
+        // any other draw will do: no listed word and no value has white space in it
+        let other = |key: &Key| match (key.kind, cape.row(key)) {
+            (Kind::Word, _) => Drawn::Word(Listed(0)),
+            (kind, Some(_)) => Drawn::Value(kinds::grid_text(kind, 0)),
+            (kind, None) => Drawn::Value(kinds::uniform(kind, &mut seeded(0, 0))),
+        };
+        let mut drawn: Vec<Drawn> = plan.keys.iter().map(other).collect();
+        let release = written(cape, text, &plan, &drawn, true);
+        let mut at = 0;
+        let before = release.words.iter().take_while(|word| word.start <= place.unit.start);
+        let before: String = before
+            .map(|word| {
+                let part = [&text[at..word.start], &word.released].concat();
+                at = word.end;
+                part
+            })
+            .collect();
+        let mut law = Self::empty(before.split_whitespace().count(), true);
+        let whole = cape.law(Level::Protected);
+        for (rank, word) in (1..).zip(cape.order(&plan.keys[key])) {
+            drawn[key] = Drawn::Word(word);
+            law.add(&written(cape, text, &plan, &drawn, true).text, whole.probability(rank));
+        }
+        Ok(Some(law))
+    }
+
+    fn empty(nth: usize, articles: bool) -> Self {
+        Self { nth, articles, probabilities: HashMap::new(), order: Vec::new() }
+    }
+
+    /// Adds a release with its probability; two may look the same.
+    fn add(&mut self, release: &str, probability: f64) {
+        let word = self.word(release).into_owned();
+        if let Some(sum) = self.probabilities.get_mut(&word) {
+            *sum += probability;
+        } else {
+            self.order.push(word.clone());
+            self.probabilities.insert(word, probability);
+        }
+    }
+
+    /// The word of a release that the law speaks of.
+    fn word<'a>(&self, release: &'a str) -> Cow<'a, str> {
+        self.form(word(release, self.nth))
+    }
+
+    fn form<'a>(&self, word: &'a str) -> Cow<'a, str> {
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+        if self.articles && is_article(bare) {
+            Cow::Owned(word.replace(bare, &bare[..1]))
+        } else {
+            Cow::Borrowed(word)
+        }
     }
 
     /// Where the word stands.
@@ -100,7 +182,7 @@ impl Law {
     /// The probability of a word.
     #[must_use]
     pub fn probability(&self, word: &str) -> f64 {
-        self.probabilities.get(word).copied().unwrap_or(0.0)
+        self.probabilities.get(&*self.form(word)).copied().unwrap_or(0.0)
     }
 }
 
@@ -159,10 +241,10 @@ impl Law {
         tests
     }
 
-    fn counts<'a>(&self, releases: &'a [String]) -> HashMap<&'a str, u64> {
+    fn counts<'a>(&self, releases: &'a [String]) -> HashMap<Cow<'a, str>, u64> {
         let mut counts = HashMap::new();
         for release in releases {
-            *counts.entry(word(release, self.nth)).or_default() += 1;
+            *counts.entry(self.word(release)).or_default() += 1;
         }
         counts
     }

@@ -1,0 +1,195 @@
+//! The adversary who knows Cape to the last bit: the most probable word given what was released.
+//!
+//! The posterior of t at a place is `prior(t) · P(y | t)`. The prior is given: what a model expects there, given
+//! all that was released around it. P(y | t) is the probability with which t is *written* y, from the integers
+//! of the draw: where several listed words are written alike, that of all of them.
+//!
+//! The attacker chooses among words that the prior knows and that are protected at the place; a true word that is none of
+//! them is never guessed. Give it all [known words](crate::lexicon::Lexicon::words), and not the listed ones alone, for the stronger
+//! attack. No attack with the same prior finds the word more often.
+
+use std::collections::HashMap;
+
+use crate::kinds::Kind;
+use crate::law::Law;
+use crate::levels::Key;
+use crate::lexicon::Listed;
+use crate::mechanism::cape::Cape;
+use crate::recent::Recent;
+use crate::text::Level;
+use crate::writing::{capitalised, is_article};
+
+/// What can stand at a place, and what it can be read as.
+pub struct Suspects {
+    keys: Vec<Key>,
+    /// The key of each word that was given; none where it is not protected.
+    of: Vec<Option<u32>>,
+    /// The listed words that are written so there.
+    readings: HashMap<String, Vec<Listed>>,
+}
+
+/// The attack on one mechanism.
+pub struct Bayes {
+    rows: Recent<Key, Row>,
+    /// How many ranks have more than the least weight.
+    reach: usize,
+    most: usize,
+}
+
+/// A guess.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Guess {
+    /// The number of the most probable key, among those of the suspects.
+    pub key: usize,
+    /// Whether every word that could be more probable was looked at.
+    pub exact: bool,
+}
+
+/// The ranks that a key gives to listed words, as far as they matter.
+enum Row {
+    /// Those with more than the least weight, in order of the words; all others have the same.
+    Near(Box<[(u32, u32)]>),
+    /// All of them.
+    All(Box<[u16]>),
+}
+
+/// How many bytes the rows that are kept may have together: 512 MB.
+const RECENT: usize = 1 << 29;
+/// How many rows are kept at the most.
+const MOST_RECENT: usize = 1 << 17;
+
+impl Suspects {
+    /// These words, in a first place or in another. In a first place of prose they have a capital.
+    pub fn new<'a>(cape: &Cape, words: impl IntoIterator<Item = &'a str>, first: bool) -> Self {
+        let capital = first && !cape.settings().cut.is_data();
+        let written = |word: &str| if capital { capitalised(word) } else { word.to_owned() };
+        let (mut keys, mut numbers) = (Vec::new(), HashMap::new());
+        let mut number = |word: &str| {
+            let (key, _) = cape.key(Kind::Word, &written(word), first);
+            let known = |key: &Key| {
+                keys.push(key.clone());
+                keys.len() as u32 - 1
+            };
+            (key.level == Level::Protected).then(|| *numbers.entry(key).or_insert_with_key(known))
+        };
+        let of = words.into_iter().map(&mut number).collect();
+        let mut readings: HashMap<String, Vec<Listed>> = HashMap::new();
+        for listed in (0..cape.lexicon().len() as u32).map(Listed) {
+            let reading = reading(&written(cape.lexicon().word(listed)));
+            readings.entry(reading).or_default().push(listed);
+        }
+        Self { keys, of, readings }
+    }
+
+    /// The keys that can be guessed: one for all words that are drawn alike.
+    #[must_use]
+    pub fn keys(&self) -> &[Key] {
+        &self.keys
+    }
+}
+
+/// A word as it can be read: which article is written depends on the word that follows.
+fn reading(word: &str) -> String {
+    if is_article(word) { word[..1].to_owned() } else { word.to_owned() }
+}
+
+impl Bayes {
+    /// On this mechanism; at the most so many keys are looked at for a place, by falling prior.
+    #[must_use]
+    pub fn new(cape: &Cape, most: usize) -> Self {
+        let law = cape.law(Level::Protected);
+        let n = law.len();
+        let (mut reach, mut end) = (0, n);
+        while reach < end {
+            let middle = usize::midpoint(reach, end);
+            if law.weight(middle + 1) > law.weight(n) { reach = middle + 1 } else { end = middle }
+        }
+        let bytes = (8 * reach).min(2 * n).max(1);
+        Self { rows: Recent::new((RECENT / bytes).min(MOST_RECENT)), reach, most }
+    }
+
+    /// The key of the largest posterior; none where `released` cannot be read as a listed word, or all
+    /// priors are zero. The prior is the logarithm of a probability, up to a constant, of each word that
+    /// the suspects were made from.
+    ///
+    /// # Panics
+    /// If there is not one prior per word.
+    #[must_use]
+    pub fn guess(
+        &self,
+        cape: &Cape,
+        suspects: &Suspects,
+        released: &str,
+        prior: &[f32],
+    ) -> Option<Guess> {
+        assert_eq!(prior.len(), suspects.of.len(), "one prior per word");
+        let read = suspects.readings.get(&reading(released))?;
+        let law = cape.law(Level::Protected);
+        let weights = suspects.weights(prior);
+        let mut order: Vec<u32> = (0..weights.len() as u32).collect();
+        order.sort_unstable_by(|&a, &b| weights[b as usize].total_cmp(&weights[a as usize]));
+        let own = suspects.keys.iter().position(|key| cape.own(key) == Some(read[0]));
+        let first = own.map(|own| own as u32).into_iter();
+        let highest = law.first(read.len());
+        let (mut best, mut guess) = (0.0, None);
+        for (count, t) in first.chain(order).enumerate() {
+            let (t, weight) = (t as usize, weights[t as usize]);
+            // nothing that follows can be more probable; the first one stands out of order
+            if count > 0 && weight * highest <= best {
+                return guess;
+            }
+            if count > self.most {
+                return guess.map(|guess| Guess { exact: false, ..guess });
+            }
+            let key = &suspects.keys[t];
+            let row = self.rows.get_or(key.clone(), || self.row(cape, key).into());
+            let posterior = weight * read.iter().map(|&y| row.probability(law, y)).sum::<f64>();
+            if posterior > best {
+                (best, guess) = (posterior, Some(Guess { key: t, exact: true }));
+            }
+        }
+        guess
+    }
+
+    fn row(&self, cape: &Cape, key: &Key) -> Row {
+        let order = cape.order(key);
+        if 4 * self.reach < order.len() || order.len() > usize::from(u16::MAX) {
+            let near = order[..self.reach].iter().zip(1..).map(|(word, rank)| (word.0, rank));
+            let mut near: Box<[(u32, u32)]> = near.collect();
+            near.sort_unstable();
+            Row::Near(near)
+        } else {
+            let mut ranks = vec![0; order.len()];
+            for (word, rank) in order.iter().zip(1..) {
+                ranks[word.index()] = rank;
+            }
+            Row::All(ranks.into())
+        }
+    }
+}
+
+impl Suspects {
+    /// The prior of each key, up to a factor.
+    fn weights(&self, prior: &[f32]) -> Vec<f64> {
+        let of = || self.of.iter().zip(prior).filter_map(|(key, &prior)| Some(((*key)?, prior)));
+        let top = of().map(|(_, prior)| prior).fold(f32::NEG_INFINITY, f32::max);
+        let mut weights = vec![0.0; self.keys.len()];
+        for (key, prior) in of().filter(|(_, prior)| *prior > f32::NEG_INFINITY) {
+            weights[key as usize] += f64::from(prior - top).exp();
+        }
+        weights
+    }
+}
+
+impl Row {
+    fn probability(&self, law: &Law, y: Listed) -> f64 {
+        let rank = match self {
+            Self::All(ranks) => usize::from(ranks[y.index()]),
+            Self::Near(near) => match near.binary_search_by_key(&y.0, |&(word, _)| word) {
+                Ok(at) => near[at].1 as usize,
+                Err(_) => law.len(),
+            },
+        };
+        law.probability(rank)
+    }
+}
