@@ -1,13 +1,13 @@
-//! The paper's selection: equal-width buckets of utility, `buckets = "equal-width"`.
+//! The paper's selection: equal-width buckets of utility.
 //!
 //! A bucket is drawn by the exponential mechanism over the buckets' mean utilities, then one of
 //! its members uniformly. What that guarantees, and why it is not the paper's ε + ε′, is in
-//! [`mechanism::cape`](crate::mechanism::cape).
+//! [`mechanism::cape_paper`](crate::mechanism::cape_paper).
 
 use rand::CryptoRng;
 
 use crate::privacy::{Epsilon, round_up};
-use crate::sample::{below, check_candidates};
+use crate::sample::{Share, below, check_candidates};
 use crate::{Error, Result};
 
 /// The weight of the best bucket as a whole, before it is shared among its members.
@@ -148,6 +148,13 @@ impl Bucketed {
     #[must_use]
     pub fn weight(&self, candidate: usize) -> u64 {
         self.weights[self.bucket[candidate] as usize]
+    }
+
+    /// The exact probability of each candidate.
+    #[must_use]
+    pub fn shares(&self) -> Vec<Share> {
+        let share = |&b: &u32| Share { weight: self.weights[b as usize], total: self.total };
+        self.bucket.iter().map(share).collect()
     }
 
     /// The probability of a candidate.

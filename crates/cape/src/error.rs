@@ -47,12 +47,23 @@ pub enum Error {
     /// A utility is not a number.
     #[error("a utility is not finite")]
     NotFinite,
-    /// The paper's buckets are defined on the paper's utility.
-    #[error("equal-width buckets go with the paper's utility alone")]
-    Utility,
     /// A position has too few or too many candidates to draw from.
     #[error("a position has {0} candidates; it takes 2 to 1048575 to draw from")]
     Candidates(usize),
+    /// The files of the lexicon do not fit together.
+    #[error("the lexicon cannot be used: {0}")]
+    Lexicon(&'static str),
+    /// A list of single words has something else on it.
+    #[error(
+        "the words to {0} must be single words: a phrase would make one word's level depend on another"
+    )]
+    Phrase(&'static str),
+    /// The text is not written in the script of the list.
+    #[error("most letters of the text are of a script that the word list does not have")]
+    Script,
+    /// There is no release where there should be one.
+    #[error("nothing was released")]
+    Nothing,
     /// The operating system has no randomness to give.
     #[error("the operating system gave no randomness")]
     Entropy(#[source] rand::rngs::SysError),

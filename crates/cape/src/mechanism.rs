@@ -1,6 +1,6 @@
 //! Mechanisms: what perturbs the tokens of a prompt, and what that guarantees.
 //!
-//! [`cape`] is ours. [`santext`], [`custext`] and [`inferdpt`] are the ones it is compared with, each
+//! [`cape_paper`] is the paper's. [`santext`], [`custext`] and [`inferdpt`] are the ones it is compared with, each
 //! with its weaknesses, which its page says.
 
 use ethnum::U256;
@@ -12,6 +12,7 @@ use crate::sample::below;
 use crate::text::{Outcome, TokenId, Tokens, Why};
 
 pub mod cape;
+pub mod cape_paper;
 pub mod custext;
 pub mod inferdpt;
 pub mod santext;
@@ -21,8 +22,7 @@ pub trait Mechanism: Send + Sync {
     /// The privacy statement, known before any prompt is.
     fn guarantee(&self) -> Guarantee;
 
-    /// One outcome per token; for a word that came before, whatever it is: it is settled by what
-    /// became of it then.
+    /// One outcome per token.
     fn perturb(&self, tokens: &Tokens, rng: &mut dyn CryptoRng) -> Result<Vec<Outcome>>;
 
     /// The same for several prompts, each with a generator of its own: what a prompt becomes does not
@@ -117,7 +117,7 @@ impl Odds {
     }
 }
 
-/// One of the mechanisms that Cape is compared with.
+/// One of the mechanisms that Cape's are compared with.
 pub enum Baseline {
     /// SANTEXT or SANTEXT+.
     Santext(santext::Santext),

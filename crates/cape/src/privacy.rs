@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::text::{Kinds, Outcome, Piece, Why};
+use crate::text::{Outcome, Why};
 use crate::{Error, Result};
 
 /// A privacy budget: positive and finite.
@@ -88,11 +88,19 @@ pub struct Guarantee {
     pub nominal: Epsilon,
     /// What holds for one draw: the log-ratio of the probabilities of any output, for any two
     /// true tokens (of those that the notion speaks of) and any two contexts, is at most this;
-    /// infinite where nothing is known.
+    /// infinite where nothing is known. For words, ε_any: whatever their levels.
     pub bound: f64,
-    /// The largest probability with which a draw falls on the true token, whatever the prompt: as
-    /// public as the settings.
-    pub most_kept: Kinds<f64>,
+    /// The same for any two true words that are both protected; the bound itself where a mechanism has
+    /// but one level.
+    pub protected: f64,
+    /// The largest probability with which a draw falls on the true token or protected word, whatever
+    /// the prompt: as public as the settings.
+    pub most_kept: f64,
+    /// k, and the probability with which a protected word becomes one of the k nearest.
+    pub near: Option<(usize, f64)>,
+    /// The largest probability with which somebody who must decide between two given, equally likely
+    /// protected words is right by one draw.
+    pub most_guessed: f64,
     /// The notion under which the bound holds.
     pub notion: Notion,
     /// The evidence for it.
@@ -102,6 +110,29 @@ pub struct Guarantee {
 }
 
 impl Guarantee {
+    /// For a mechanism that treats all that it draws for alike: the reach is its own draw, unless
+    /// another is set.
+    #[must_use]
+    pub fn uniform(
+        nominal: Epsilon,
+        bound: f64,
+        most_kept: f64,
+        notion: Notion,
+        evidence: Evidence,
+    ) -> Self {
+        Self {
+            nominal,
+            bound,
+            protected: bound,
+            most_kept,
+            near: None,
+            most_guessed: guessed_within(bound),
+            notion,
+            evidence,
+            reach: Reach::OwnDraw,
+        }
+    }
+
     /// The loss for two prompts that differ in **one** sensitive token, of `sensitive` in all.
     #[must_use]
     pub fn one_token(&self, sensitive: usize) -> f64 {
@@ -132,6 +163,12 @@ impl Guarantee {
     }
 }
 
+/// The largest probability with which somebody decides rightly between two equally likely inputs that
+/// are within ε: e^ε / (1 + e^ε).
+pub(crate) fn guessed_within(epsilon: f64) -> f64 {
+    1.0 / (1.0 + (-epsilon).exp())
+}
+
 /// The privacy statement of one release.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Privacy {
@@ -139,48 +176,34 @@ pub struct Privacy {
     pub guarantee: Guarantee,
     /// Whether the draws came from a seed.
     pub seeded: bool,
-    /// How many tokens were drawn: each of them spends the bound.
-    pub sensitive: usize,
+    /// How many words, or tokens, are not kept.
+    pub words: usize,
+    /// How many draws were made: each of them spends the bound.
+    pub draws: usize,
+    /// How many of the words are protected. It depends on the words and is as private as they are.
+    pub protected: usize,
     /// How many tokens the bound says nothing about, though they could be anything: words that the
     /// mechanism does not know or leaves alone, and numbers that were moved.
     pub uncovered: usize,
-    /// The largest probability with which any of them stayed the same: public.
-    pub most_kept: f64,
-    /// The expected share of them that stayed the same, none if there are none. It depends on the
-    /// true tokens and is as private as they are.
-    pub expected_kept: Option<f64>,
 }
 
 impl Privacy {
-    /// From the kind of every token and what became of it.
+    /// From what became of every token.
     #[must_use]
-    pub fn new(guarantee: Guarantee, outcomes: &[(Piece, Outcome)], seeded: bool) -> Self {
+    pub fn of_tokens(guarantee: Guarantee, outcomes: &[Outcome], seeded: bool) -> Self {
         let lists = guarantee.notion == Notion::WithinList;
-        let is_covered = |outcome: Outcome| match outcome {
+        let is_covered = |outcome: &Outcome| match *outcome {
             // a uniform word in the place of one that is on no list
             Outcome::Drawn { retention, .. } => !(lists && retention == 0.0),
             Outcome::Kept(why) => !matches!(why, Why::Frequent | Why::Unknown),
             Outcome::Shifted(_) | Outcome::Dropped => false,
             Outcome::Number(_) => true,
         };
-        let (covered, uncovered): (Vec<_>, Vec<_>) =
-            outcomes.iter().partition(|(_, outcome)| is_covered(*outcome));
-        let drawn: Vec<(Piece, f64)> = covered
-            .iter()
-            .filter_map(|(piece, outcome)| Some((*piece, outcome.retention()?)))
-            .collect();
-        let retained: f64 = drawn.iter().map(|(_, retention)| retention).sum();
-        Self {
-            guarantee,
-            seeded,
-            sensitive: drawn.len(),
-            uncovered: uncovered.len(),
-            most_kept: drawn
-                .iter()
-                .map(|&(piece, _)| *guarantee.most_kept.get(piece))
-                .fold(0.0, f64::max),
-            expected_kept: (!drawn.is_empty()).then(|| retained / drawn.len() as f64),
-        }
+        let (covered, uncovered): (Vec<Outcome>, Vec<Outcome>) =
+            outcomes.iter().copied().partition(is_covered);
+        let draws = covered.iter().filter(|outcome| outcome.retention().is_some()).count();
+        let uncovered = uncovered.len();
+        Self { guarantee, seeded, words: draws + uncovered, draws, protected: draws, uncovered }
     }
 
     /// What holds: nothing if the draws came from a seed.
@@ -189,16 +212,16 @@ impl Privacy {
         if self.seeded { self.guarantee.void() } else { self.guarantee }
     }
 
-    /// The loss for two prompts that differ in one sensitive token.
+    /// The loss for two prompts that differ in one draw.
     #[must_use]
-    pub fn epsilon_one_token(&self) -> f64 {
-        self.guarantee.one_token(self.sensitive)
+    pub fn epsilon_one(&self) -> f64 {
+        self.guarantee.one_token(self.draws)
     }
 
-    /// The loss for two prompts that differ in all sensitive tokens.
+    /// The loss for two prompts that differ in everything that is drawn.
     #[must_use]
     pub fn epsilon_prompt(&self) -> f64 {
-        self.guarantee.prompt(self.sensitive)
+        self.guarantee.prompt(self.draws)
     }
 }
 
@@ -225,7 +248,10 @@ mod tests {
         let guarantee = Guarantee {
             nominal: Epsilon::new(2.0).unwrap(),
             bound: 2.0,
-            most_kept: Kinds { start: 0.5, continuation: 0.5 },
+            protected: 2.0,
+            most_kept: 0.5,
+            near: None,
+            most_guessed: guessed_within(2.0),
             notion: Notion::Ldp,
             evidence: Evidence::Proof,
             reach: Reach::OwnDraw,

@@ -6,7 +6,8 @@ use std::convert::Infallible;
 
 pub use rand::CryptoRng;
 use rand::rngs::{ChaCha20Rng, SysRng};
-use rand::{SeedableRng, TryCryptoRng, TryRng};
+use rand::{Rng, SeedableRng, TryCryptoRng, TryRng};
+use ring::hmac;
 
 use crate::{Error, Result};
 
@@ -35,6 +36,69 @@ pub fn seeded(seed: u64, stream: u64) -> Generator {
     let mut inner = ChaCha20Rng::seed_from_u64(seed);
     inner.set_stream(stream);
     Generator { inner, seeded: true }
+}
+
+/// The secret of a map: what a word's draw comes from, as long as the map lasts.
+///
+/// A keyed pseudo-random function (HMAC-SHA256) of the word's key gives each key a generator of its own,
+/// so the same key is drawn alike wherever the secret is, and nothing of the words is stored.
+/// Whoever has the secret can undo the draws.
+pub struct Secret {
+    key: hmac::Key,
+    seeded: bool,
+}
+
+impl Secret {
+    /// A new one, from the operating system.
+    pub fn fresh() -> Result<Self> {
+        Ok(Self::of(&mut secure()?))
+    }
+
+    /// For experiments and tests only, as [`seeded`].
+    #[must_use]
+    pub fn seeded(seed: u64, stream: u64) -> Self {
+        Self::of(&mut seeded(seed, stream))
+    }
+
+    /// One that was made before by [`Secret::bytes`] and kept to oneself.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8; 32]) -> Self {
+        Self { key: hmac::Key::new(hmac::HMAC_SHA256, bytes), seeded: false }
+    }
+
+    /// The bytes of a new secret, to be stored: from the operating system.
+    pub fn bytes() -> Result<[u8; 32]> {
+        let mut bytes = [0; 32];
+        secure()?.fill_bytes(&mut bytes);
+        Ok(bytes)
+    }
+
+    fn of(generator: &mut Generator) -> Self {
+        let mut bytes = [0; 32];
+        generator.fill_bytes(&mut bytes);
+        Self { seeded: generator.seeded, ..Self::from_bytes(&bytes) }
+    }
+
+    /// The generator of one key.
+    #[expect(clippy::disallowed_methods, reason = "this is the one place")]
+    #[must_use]
+    pub fn generator(&self, key: &[u8]) -> Generator {
+        let mut seed = [0; 32];
+        seed.copy_from_slice(hmac::sign(&self.key, key).as_ref());
+        Generator { inner: ChaCha20Rng::from_seed(seed), seeded: self.seeded }
+    }
+
+    /// Whether it was made from a seed.
+    #[must_use]
+    pub fn is_seeded(&self) -> bool {
+        self.seeded
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret")
+    }
 }
 
 impl Generator {
@@ -95,8 +159,6 @@ pub(crate) mod script {
 
 #[cfg(test)]
 mod tests {
-    use rand::Rng;
-
     use super::*;
 
     #[test]
@@ -106,5 +168,23 @@ mod tests {
         assert_ne!(seeded(7, 0).next_u64(), seeded(7, 1).next_u64());
         assert!(seeded(7, 0).is_seeded() && !secure().unwrap().is_seeded());
         assert_ne!(secure().unwrap().next_u64(), secure().unwrap().next_u64());
+    }
+
+    #[test]
+    fn a_secret_gives_each_key_its_own_numbers_and_repeats_them() {
+        let (secret, other) = (Secret::fresh().unwrap(), Secret::fresh().unwrap());
+        let number = |secret: &Secret, key: &[u8]| secret.generator(key).next_u64();
+        assert_eq!(number(&secret, b"a"), number(&secret, b"a"));
+        assert_ne!(number(&secret, b"a"), number(&secret, b"b"));
+        assert_ne!(number(&secret, b"a"), number(&other, b"a"));
+        let bytes = Secret::bytes().unwrap();
+        let again = || Secret::from_bytes(&bytes);
+        assert_eq!(number(&again(), b"a"), number(&again(), b"a"));
+        assert!(!again().is_seeded() && !again().generator(b"a").is_seeded());
+        let seeded = Secret::seeded(7, 1);
+        assert!(seeded.is_seeded() && seeded.generator(b"a").is_seeded());
+        assert_eq!(number(&seeded, b"a"), number(&Secret::seeded(7, 1), b"a"));
+        assert_ne!(number(&seeded, b"a"), number(&Secret::seeded(7, 2), b"a"));
+        assert_eq!(format!("{secret:?}"), "Secret");
     }
 }

@@ -1,8 +1,9 @@
 //! Tokens of a prompt and what became of them. Nothing here prints text: ids are text too.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::kinds::Kind;
+use crate::lexicon::Class;
 use crate::privacy::Privacy;
 
 /// An entry of the model's vocabulary.
@@ -17,9 +18,50 @@ impl TokenId {
     }
 }
 
-/// Why a token was kept as it is.
+/// How a word is treated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Level {
+    /// It is drawn by a law under which it nearly always stays as it is.
+    Ordinary,
+    /// It is drawn by a law that hides it.
+    Protected,
+    /// It is sent as it is, outside any ε.
+    Kept,
+}
+
+impl Level {
+    /// As it appears in output for machines.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ordinary => "ordinary",
+            Self::Protected => "protected",
+            Self::Kept => "kept",
+        }
+    }
+}
+
+/// Why a word or a token has its level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
+    /// Ordinary: a common word in lower case.
+    Common,
+    /// Ordinary: a common word with a capital because it stands first.
+    First,
+    /// Ordinary: the name of a language, a file format or well-known software.
+    Software,
+    /// Protected: a common word that is written like a name.
+    Capital,
+    /// Protected: not a common word.
+    Unlisted,
+    /// Protected: sensitive in itself.
+    Class(Class),
+    /// Protected: a common word, but the profile protects those.
+    Profile,
+    /// Protected: a number, a date, an address.
+    Kind,
+    /// Protected: a token that a mechanism on pieces draws for.
+    Sensitive,
     /// One of NLTK's 179 English stopwords.
     Stopword,
     /// One of the 32 ASCII punctuation marks.
@@ -40,6 +82,15 @@ impl Why {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Common => "common",
+            Self::First => "first",
+            Self::Software => "software",
+            Self::Capital => "capital",
+            Self::Unlisted => "uncommon",
+            Self::Class(class) => class.as_str(),
+            Self::Profile => "profile",
+            Self::Kind => "kind",
+            Self::Sensitive => "sensitive",
             Self::Stopword => "stopword",
             Self::Punctuation => "punctuation",
             Self::Listed => "listed",
@@ -106,16 +157,7 @@ pub struct Token {
 
 /// The tokens of one prompt, in order; between them stands white space only.
 #[derive(Clone, Default)]
-pub struct Tokens(pub(crate) Vec<Token>, pub(crate) BTreeMap<usize, Again>);
-
-/// What becomes of a token that is neither kept nor drawn for: its word came before.
-#[derive(Clone, Copy)]
-pub(crate) enum Again {
-    /// The same as of this earlier token.
-    Position(usize),
-    /// What was drawn then, in another text.
-    Drawn(TokenId),
-}
+pub struct Tokens(pub(crate) Vec<Token>);
 
 impl Tokens {
     /// All tokens.
@@ -126,24 +168,14 @@ impl Tokens {
 
     /// The positions of the sensitive tokens: those that are drawn for.
     pub fn sensitive(&self) -> impl Iterator<Item = usize> + '_ {
-        let drawn = |(i, token): &(usize, &Token)| token.kept.is_none() && !self.1.contains_key(i);
+        let drawn = |(_, token): &(usize, &Token)| token.kept.is_none();
         self.0.iter().enumerate().filter(drawn).map(|(i, _)| i)
-    }
-
-    /// Gives the tokens of words that came before what these became.
-    pub(crate) fn settle(&self, outcomes: &mut [Outcome]) {
-        for (&i, again) in &self.1 {
-            outcomes[i] = match *again {
-                Again::Position(before) => outcomes[before],
-                Again::Drawn(id) => Outcome::Drawn { id, retention: 0.0 },
-            };
-        }
     }
 }
 
 impl From<Vec<Token>> for Tokens {
     fn from(tokens: Vec<Token>) -> Self {
-        Self(tokens, BTreeMap::new())
+        Self(tokens)
     }
 }
 
@@ -194,13 +226,30 @@ pub struct ReleasedToken {
     pub outcome: Outcome,
 }
 
+/// One word of a release, or one token where the mechanism works on pieces.
+#[derive(Clone, PartialEq)]
+pub struct ReleasedWord {
+    /// Where the original begins in the prompt, in bytes.
+    pub start: usize,
+    /// Where it ends.
+    pub end: usize,
+    /// What stands in its place.
+    pub released: String,
+    /// How it was treated.
+    pub level: Level,
+    /// What kind of thing it is.
+    pub kind: Kind,
+    /// Why it was treated so.
+    pub why: Why,
+}
+
 /// A released prompt.
 #[derive(Clone, PartialEq)]
 pub struct Release {
     /// The text that may leave the machine.
     pub text: String,
-    /// What became of each token.
-    pub tokens: Vec<ReleasedToken>,
+    /// What became of each word.
+    pub words: Vec<ReleasedWord>,
     /// The privacy statement.
     pub privacy: Privacy,
 }
@@ -223,7 +272,8 @@ opaque_debug! {
     Tokens: |tokens| tokens.0.len(),
     Outcome: |_| 1,
     ReleasedToken: |_| 1,
-    Release: |release| release.tokens.len(),
+    ReleasedWord: |_| 1,
+    Release: |release| release.words.len(),
 }
 
 #[cfg(test)]

@@ -1,122 +1,181 @@
 #![doc = include_str!("cape.md")]
 #![allow(rustdoc::broken_intra_doc_links, reason = "P[y] is a probability, not a link")]
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use rand::CryptoRng;
-
-use crate::buckets::EqualWidth;
-use crate::context::{Context, seen, turns};
-use crate::distance::{Distance, directions, lengths};
-use crate::mechanism::Mechanism;
-use crate::model::{LanguageModel, Memory, View};
+use crate::keep::KeepList;
+use crate::kinds::{self, Kind};
+use crate::law::{Law, Shape};
+use crate::levels::{Key, Levels, Profile};
+use crate::lexicon::{Flags, Lexicon, Listed, fold};
 use crate::privacy::{Epsilon, Evidence, Guarantee, Notion, Reach, round_up};
-use crate::rank::{RankTable, nth_best, rank_of};
-use crate::recent::Recent;
-use crate::text::{Again, Kinds, Outcome, Piece, Token, TokenId, Tokens};
-use crate::utility::{Form, Utility};
-use crate::vocab::Candidates;
+use crate::rank::{nth_best, rank_of, ranking};
+use crate::rng::{CryptoRng, Secret};
+use crate::sample::Share;
+use crate::text::{Level, Why};
+use crate::units::{self, Unit};
+use crate::writing::is_article;
 use crate::{Error, Result};
 
-mod position;
+/// By how much ε₂ exceeds ln n unless told otherwise: one ordinary word in a million is replaced.
+const ORDINARY_MARGIN: f64 = 13.8;
 
-pub use position::{Distribution, Explanation, Position, Row, Scores};
-
-/// How a candidate is selected by its utility.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Buckets {
-    /// A rank is drawn from a public distribution: ε holds as asked.
-    Ranked {
-        /// The exponent of the power law; ε / ln n without one.
-        alpha: Option<f64>,
-    },
-    /// The paper's equal-width buckets.
-    EqualWidth {
-        /// N_b.
-        count: usize,
-    },
+/// How many values a number, an amount, a date or a time becomes most of the time: the nearest ones,
+/// the true one among them.
+fn near_values(kind: Kind) -> usize {
+    match kind {
+        // about a quarter of a year on either side
+        Kind::Date => 200,
+        // an hour and a half on either side
+        Kind::Time => 36,
+        _ => 20,
+    }
 }
 
-impl Buckets {
-    /// As it appears in output for machines.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Ranked { .. } => "ranked",
-            Self::EqualWidth { .. } => "equal-width",
+/// All that defines the mechanism beside the lexicon.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Which words are ordinary.
+    pub profile: Profile,
+    /// ε₁, between protected words.
+    pub epsilon: Epsilon,
+    /// How the law of protected words falls.
+    pub shape: Shape,
+    /// ε₂ of ordinary words; ln n + 13.8 without one.
+    pub epsilon_ordinary: Option<Epsilon>,
+    /// Words that are protected, whatever their case.
+    pub protect: Vec<String>,
+    /// Words that are ordinary, whatever their case.
+    pub ordinary: Vec<String>,
+    /// Words and phrases that are sent as they are.
+    pub keep: Vec<String>,
+    /// How texts are cut.
+    pub cut: units::Options,
+    /// Whether texts in other scripts than the list's are perturbed, too, and not refused.
+    pub any_script: bool,
+}
+
+/// ε₁ unless told otherwise.
+pub const EPSILON: f64 = 7.0;
+
+/// The shape of the law of protected words unless told otherwise.
+pub const SHAPE: Shape = Shape { k: 100, alpha: None };
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            profile: Profile::default(),
+            epsilon: Epsilon::new(EPSILON).expect("a positive number"),
+            shape: SHAPE,
+            epsilon_ordinary: None,
+            protect: Vec::new(),
+            ordinary: Vec::new(),
+            keep: Vec::new(),
+            cut: units::Options::default(),
+            any_script: false,
         }
     }
 }
 
-/// All that defines the mechanism beside the model.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
-    /// ε per token.
-    pub epsilon: Epsilon,
-    /// The selection.
-    pub buckets: Buckets,
-    /// What the model may see.
-    pub context: Context,
-    /// What a position draws from.
-    pub candidates: Candidates,
-    /// How good a candidate is.
-    pub utility: Utility,
-}
-
-/// The mechanism Cape on a device model.
+/// The mechanism.
 pub struct Cape {
-    model: Arc<dyn LanguageModel>,
+    lexicon: Arc<Lexicon>,
     settings: Settings,
-    selection: Selection,
-    /// How long the candidates' embeddings are, where directions are compared.
-    lengths: Option<Kinds<Vec<f32>>>,
-    /// The nearness of all candidates to the tokens met last.
-    near: Recent<(TokenId, Piece), [f32]>,
+    levels: Levels,
+    keep: KeepList,
+    protected: Law,
+    ordinary: Law,
+    /// The laws of the kinds whose values lie on a grid.
+    grids: HashMap<Kind, Law>,
+    /// How many listed words are at most the same to a reader, but for case.
+    alike: usize,
+    /// What tells this mechanism's draws from those of others with the same secret.
+    tag: Vec<u8>,
 }
 
-/// The selection, with what can be computed before any prompt is seen.
-enum Selection {
-    /// A table for each kind of piece; none where there is nothing to draw.
-    Ranked(Kinds<Option<RankTable>>),
-    EqualWidth(EqualWidth),
+/// A text before any draw: its units, their levels, and which of them are drawn together.
+pub struct Plan {
+    /// The units, in order.
+    pub places: Vec<Place>,
+    /// What is drawn for, in order of first occurrence.
+    pub keys: Vec<Key>,
 }
 
-/// How many positions go to the model at once.
-const BATCH: usize = 16;
+/// A unit of a plan.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Where it stands.
+    pub unit: Unit,
+    /// Its level.
+    pub level: Level,
+    /// Why it has that level.
+    pub why: Why,
+    /// The number of its key; none where it is kept.
+    pub key: Option<usize>,
+}
 
-/// How many numbers the rows of nearness that are kept may have together: 8 MB.
-const NEAR: usize = 1 << 21;
+/// What a key became.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Drawn {
+    /// A listed word.
+    Word(Listed),
+    /// A value of its kind, as text.
+    Value(String),
+}
+
+impl std::fmt::Debug for Drawn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Drawn")
+    }
+}
 
 impl Cape {
     /// The mechanism with these settings.
-    pub fn new(model: Arc<dyn LanguageModel>, settings: Settings) -> Result<Self> {
-        let n = Kinds::of(|piece| model.vocab().candidates(piece, settings.candidates).len());
-        let selection = match settings.buckets {
-            Buckets::Ranked { alpha } => {
-                let table = |&n: &usize| match n {
-                    0 | 1 => Ok(None),
-                    n => RankTable::new(n, settings.epsilon, alpha).map(Some),
-                };
-                let [start, continuation] = n.both().map(table);
-                Selection::Ranked(Kinds { start: start?, continuation: continuation? })
-            }
-            Buckets::EqualWidth { .. } if settings.utility.form() != Form::Paper => {
-                return Err(Error::Utility);
-            }
-            Buckets::EqualWidth { count } => {
-                let rule = EqualWidth::new(count, settings.epsilon)?;
-                rule.bound(n.start.max(n.continuation))?;
-                Selection::EqualWidth(rule)
-            }
+    pub fn new(lexicon: Arc<Lexicon>, settings: Settings) -> Result<Self> {
+        single_words(&settings.protect, "protect", settings.cut)?;
+        single_words(&settings.ordinary, "treat as ordinary", settings.cut)?;
+        let lexicon = if settings.ordinary.is_empty() {
+            lexicon
+        } else {
+            Arc::new(lexicon.with_words(&settings.ordinary)?)
         };
-        let near = Recent::new(NEAR / n.start.max(n.continuation).max(1));
-        let all = |piece| {
-            let candidates = model.vocab().candidates(piece, settings.candidates);
-            lengths(model.embeddings(), candidates)
+        let n = lexicon.len();
+        let ordinary = match settings.epsilon_ordinary {
+            Some(epsilon) => epsilon,
+            None => Epsilon::new((n as f64).ln() + ORDINARY_MARGIN)?,
         };
-        let cosine = settings.utility.distance() == Distance::Cosine;
-        let lengths = cosine.then(|| Kinds::of(all));
-        Ok(Self { model, settings, selection, lengths, near })
+        let grid = |kind: Kind| {
+            let shape = Shape { k: near_values(kind), alpha: settings.shape.alpha };
+            Ok((kind, Law::new(kinds::grid_len(kind), settings.epsilon, shape)?))
+        };
+        let grids = Kind::ALL.into_iter().filter(|kind| kind.is_near()).map(grid);
+        let mut keep = KeepList::none();
+        for phrase in &settings.keep {
+            let units = units::cut(phrase, settings.cut)?;
+            let words: Vec<&str> = units.iter().map(|unit| unit.of(phrase)).collect();
+            keep.add(&words);
+        }
+        // the same numbers under two laws would be two draws that depend on each other
+        let tag = format!(
+            "{} {:?} {} {} {:016x}",
+            settings.epsilon.get(),
+            settings.shape.alpha,
+            settings.shape.k,
+            ordinary.get(),
+            lexicon.checksum()
+        );
+        Ok(Self {
+            tag: ring::digest::digest(&ring::digest::SHA256, tag.as_bytes()).as_ref().to_vec(),
+            protected: Law::new(n, settings.epsilon, settings.shape)?,
+            ordinary: Law::new(n, ordinary, Shape { k: 1, alpha: None })?,
+            grids: grids.collect::<Result<_>>()?,
+            levels: Levels::new(settings.profile, &settings.protect, &settings.ordinary),
+            keep,
+            alike: alike(&lexicon),
+            lexicon,
+            settings,
+        })
     }
 
     /// The settings.
@@ -125,252 +184,253 @@ impl Cape {
         &self.settings
     }
 
-    /// The device model.
-    pub(crate) fn model(&self) -> &dyn LanguageModel {
-        &*self.model
-    }
-
-    /// The largest probability of any candidate, whatever the utilities.
-    pub(crate) fn most_kept(&self) -> Kinds<f64> {
-        match &self.selection {
-            Selection::Ranked(tables) => Kinds::of(|piece| {
-                tables.get(piece).as_ref().map_or(0.0, |table| table.probability(1))
-            }),
-            Selection::EqualWidth(rule) => Kinds::of(|_| rule.most_kept()),
-        }
-    }
-
-    /// The exact probability with which a draw by these utilities falls on one candidate.
-    pub(crate) fn probability(
-        &self,
-        piece: Piece,
-        utilities: &[f32],
-        candidate: usize,
-    ) -> Result<f64> {
-        Ok(match &self.selection {
-            Selection::Ranked(tables) => {
-                self.table(tables, piece)?.probability(rank_of(utilities, candidate))
-            }
-            Selection::EqualWidth(rule) => rule.apply(utilities)?.probability(candidate),
-        })
-    }
-
-    /// The utilities of a position's candidates from their logits.
-    fn utilities(&self, t: TokenId, piece: Piece, logits: &[f32]) -> Vec<f32> {
-        let context = self.settings.utility.context(logits, self.model.calibration());
-        self.settings.utility.both(&context, &self.nearness(t, piece))
-    }
-
-    /// The nearness of a position's candidates to the token it holds.
-    fn nearness(&self, t: TokenId, piece: Piece) -> Arc<[f32]> {
-        self.near
-            .get_or((t, piece), || self.settings.utility.nearness(&self.distances(t, piece)).into())
-    }
-
-    /// How far a position's candidates are from the token it holds, in order of ids.
+    /// The lexicon, with the words that the settings add to it.
     #[must_use]
-    pub fn distances(&self, t: TokenId, piece: Piece) -> Vec<f32> {
-        let mut distances = self.model.distances(t, piece, self.settings.candidates);
-        if let Some(all) = &self.lengths {
-            let own = lengths(self.model.embeddings(), &[t])[0];
-            directions(&mut distances, own, all.get(piece));
-        }
-        distances
+    pub fn lexicon(&self) -> &Arc<Lexicon> {
+        &self.lexicon
     }
 
-    /// Draws a token, and says with which probability it would have been the true one.
-    fn draw(&self, token: &Token, logits: &[f32], rng: &mut dyn CryptoRng) -> Result<Outcome> {
-        let utilities = self.utilities(token.id, token.piece, logits);
-        let candidates = self.candidates(token.piece);
-        let own = candidates.binary_search(&token.id).ok();
-        let (drawn, retention) = match &self.selection {
-            Selection::Ranked(tables) => {
-                let table = self.table(tables, token.piece)?;
-                let rank = table.draw(rng);
-                let drawn = nth_best(&utilities, rank);
-                (drawn, own.map(|own| table.probability(rank_of(&utilities, own))))
+    /// All that a release depends on beside the text and the secret, written out.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        let Settings {
+            profile,
+            epsilon,
+            shape,
+            epsilon_ordinary,
+            protect,
+            ordinary,
+            keep,
+            cut,
+            ..
+        } = &self.settings;
+        let list = |words: &[String]| words.join("\u{1f}");
+        format!(
+            "cape profile={} epsilon={} k={} alpha={:?} epsilon-ordinary={:?} protect={} ordinary={} \
+             keep={} cut={} lexicon={:016x}",
+            profile.as_str(),
+            epsilon.get(),
+            shape.k,
+            shape.alpha,
+            epsilon_ordinary.map(Epsilon::get),
+            list(protect),
+            list(ordinary),
+            list(keep),
+            cut.as_str(),
+            self.lexicon.checksum(),
+        )
+    }
+
+    /// The law of the words of a level.
+    ///
+    /// # Panics
+    /// For what is kept: it is not drawn.
+    #[must_use]
+    pub fn law(&self, level: Level) -> &Law {
+        match level {
+            Level::Protected => &self.protected,
+            Level::Ordinary => &self.ordinary,
+            Level::Kept => unreachable!("what is kept has no law"),
+        }
+    }
+
+    /// The law of a key; none where its kind is drawn uniformly.
+    #[must_use]
+    pub fn law_of(&self, key: &Key) -> Option<&Law> {
+        if key.kind == Kind::Word { Some(self.law(key.level)) } else { self.grids.get(&key.kind) }
+    }
+
+    /// What holds for any release.
+    #[must_use]
+    pub fn guarantee(&self) -> Guarantee {
+        self.guarantee_for(&Kind::ALL)
+    }
+
+    /// What holds for a release that has units of these kinds alone.
+    #[must_use]
+    pub fn guarantee_for(&self, kinds: &[Kind]) -> Guarantee {
+        let grids: Vec<&Law> = kinds.iter().filter_map(|kind| self.grids.get(kind)).collect();
+        let most = |of: &dyn Fn(&Law) -> f64| {
+            grids.iter().map(|law| of(law)).fold(of(&self.protected), f64::max)
+        };
+        let protected = most(&Law::epsilon);
+        let between = self.protected.loss(&self.ordinary).max(self.ordinary.epsilon());
+        let k = self.settings.shape.k;
+        Guarantee {
+            nominal: self.settings.epsilon,
+            bound: round_up(between.max(protected)),
+            protected: round_up(protected),
+            // a word stays itself, too, if it becomes one that differs in case
+            most_kept: most(&|law| law.probability(1)).max(self.protected.first(self.alike)),
+            near: Some((k, self.protected.first(k))),
+            most_guessed: most(&Law::most_guessed),
+            notion: Notion::Ldp,
+            evidence: Evidence::Proof,
+            reach: Reach::OwnDraw,
+        }
+    }
+
+    /// Cuts a text and gives every unit its level and its key. Nothing is drawn.
+    pub fn plan(&self, text: &str) -> Result<Plan> {
+        let units = units::cut(text, self.settings.cut)?;
+        let words: Vec<&str> = units.iter().map(|unit| unit.of(text)).collect();
+        if !self.settings.any_script && words.iter().map(|word| foreign(word)).sum::<i64>() > 0 {
+            return Err(Error::Script);
+        }
+        let kept = self.keep.judge(&words);
+        let (mut keys, mut numbers) = (Vec::new(), HashMap::new());
+        let mut place = |(unit, kept): (Unit, Option<Why>)| {
+            if let Some(why) = kept {
+                return Place { unit, level: Level::Kept, why, key: None };
             }
-            Selection::EqualWidth(rule) => {
-                let bucketed = rule.apply(&utilities)?;
-                (bucketed.draw(rng), own.map(|own| bucketed.probability(own)))
+            let (key, why) = self.key(unit.kind, unit.of(text), unit.first);
+            let level = key.level;
+            let number = *numbers.entry(key).or_insert_with_key(|key| {
+                keys.push(key.clone());
+                keys.len() - 1
+            });
+            Place { unit, level, why, key: Some(number) }
+        };
+        let places = units.into_iter().zip(kept).map(&mut place).collect();
+        Ok(Plan { places, keys })
+    }
+
+    /// The key of a unit, and why it has its level.
+    #[must_use]
+    pub fn key(&self, kind: Kind, text: &str, first: bool) -> (Key, Why) {
+        let (level, why) = match kind {
+            Kind::Word => self.levels.word(&self.lexicon, text, first),
+            _ => (Level::Protected, Why::Kind),
+        };
+        (self.levels.key(&self.lexicon, kind, text, level), why)
+    }
+
+    /// What every key of a plan becomes.
+    #[must_use]
+    pub fn draw(&self, plan: &Plan, secret: &Secret) -> Vec<Drawn> {
+        let draw = |key: &Key| {
+            let numbers = [&self.tag[..], &key.bytes()].concat();
+            self.draw_key(key, &mut secret.generator(&numbers))
+        };
+        plan.keys.iter().map(draw).collect()
+    }
+
+    fn draw_key(&self, key: &Key, rng: &mut dyn CryptoRng) -> Drawn {
+        let Some(law) = self.law_of(key) else {
+            return Drawn::Value(kinds::uniform(key.kind, rng));
+        };
+        let rank = law.draw(rng);
+        match (key.kind, self.own(key)) {
+            // the first is the word itself, whatever the order of the others
+            (Kind::Word, Some(own)) if rank == 1 => Drawn::Word(own),
+            (Kind::Word, _) => Drawn::Word(Listed(nth_best(&self.utilities(key), rank) as u32)),
+            (kind, _) => {
+                let value = kinds::grid_nth(kind, grid_value(key), rank);
+                Drawn::Value(kinds::grid_text(kind, value))
+            }
+        }
+    }
+
+    /// The listed word that a key ranks first, if it is on the list in some case.
+    #[must_use]
+    pub fn own(&self, key: &Key) -> Option<Listed> {
+        if key.kind != Kind::Word {
+            return None;
+        }
+        let lower = key.form.to_lowercase();
+        let through_lower = key.level == Level::Ordinary
+            && self.lexicon.flags(&lower).is_some_and(Flags::is_common);
+        let lower_entry = through_lower.then(|| self.lexicon.listed(&lower)).flatten();
+        lower_entry
+            .or_else(|| self.lexicon.listed(&key.form))
+            .or_else(|| self.lexicon.listed_folded(&lower))
+    }
+
+    /// How good each listed word is in the place of a key's: the order of the draw.
+    #[must_use]
+    pub fn utilities(&self, key: &Key) -> Vec<f32> {
+        let mut utilities = self.lexicon.similarities(&key.form);
+        if let Some(own) = self.own(key) {
+            utilities[own.index()] = f32::INFINITY;
+        }
+        utilities
+    }
+
+    /// The listed words from the first rank to the last, for a key of kind word.
+    #[must_use]
+    pub fn order(&self, key: &Key) -> Vec<Listed> {
+        ranking(&self.utilities(key)).into_iter().map(Listed).collect()
+    }
+
+    /// The exact distribution of a key's draw: a share for each listed word, or for each value of its grid.
+    /// None where its kind is drawn uniformly, and does not look at the key.
+    #[must_use]
+    pub fn row(&self, key: &Key) -> Option<Vec<Share>> {
+        let law = self.law_of(key)?;
+        let mut row = vec![Share { weight: 0, total: law.total() }; law.len()];
+        if key.kind == Kind::Word {
+            for (rank, word) in (1..).zip(ranking(&self.utilities(key))) {
+                row[word as usize].weight = law.weight(rank);
+            }
+        } else {
+            for (value, share) in row.iter_mut().enumerate() {
+                share.weight = law.weight(kinds::grid_rank(key.kind, grid_value(key), value));
+            }
+        }
+        Some(row)
+    }
+
+    /// The exact probability with which a key becomes this.
+    #[must_use]
+    pub fn probability(&self, key: &Key, drawn: &Drawn) -> Option<f64> {
+        let law = self.law_of(key)?;
+        let rank = match drawn {
+            Drawn::Word(word) => rank_of(&self.utilities(key), word.index()),
+            Drawn::Value(text) => {
+                let value = kinds::grid_index(key.kind, text);
+                kinds::grid_rank(key.kind, grid_value(key), value)
             }
         };
-        Ok(Outcome::Drawn { id: candidates[drawn], retention: retention.unwrap_or(0.0) })
-    }
-
-    /// What a position of this kind draws from.
-    fn candidates(&self, piece: Piece) -> &[TokenId] {
-        self.model.vocab().candidates(piece, self.settings.candidates)
-    }
-
-    fn table<'a>(
-        &self,
-        tables: &'a Kinds<Option<RankTable>>,
-        piece: Piece,
-    ) -> Result<&'a RankTable> {
-        tables.get(piece).as_ref().ok_or_else(|| Error::Candidates(self.candidates(piece).len()))
+        Some(law.probability(rank))
     }
 }
 
-impl Mechanism for Cape {
-    fn guarantee(&self) -> Guarantee {
-        let nominal = self.settings.epsilon;
-        let most_kept = self.most_kept();
-        let (bound, evidence) = match &self.selection {
-            Selection::Ranked(tables) => {
-                let exact =
-                    Kinds::of(|piece| tables.get(piece).as_ref().map_or(0.0, RankTable::epsilon));
-                let exact = exact.start.max(exact.continuation);
-                (round_up(exact).min(nominal.get().max(exact)), Evidence::Proof)
-            }
-            Selection::EqualWidth(rule) => {
-                // a kind with nothing to draw from is refused when it is met
-                let bound = |piece| rule.bound(self.candidates(piece).len()).unwrap_or(0.0);
-                let bounds = Kinds::of(bound);
-                let bound = bounds.start.max(bounds.continuation);
-                (bound, Evidence::Bound)
-            }
-        };
-        let reach = match self.settings.context {
-            Context::Released => Reach::OwnDraw,
-            Context::Raw => Reach::EveryDraw,
-        };
-        Guarantee { nominal, bound, most_kept, notion: Notion::Ldp, evidence, reach }
+/// The largest number of listed words that differ in case alone. At first places they are written alike, and
+/// "a" and "an" are written by what follows.
+fn alike(lexicon: &Lexicon) -> usize {
+    let mut count: HashMap<String, usize> = HashMap::new();
+    for i in 0..lexicon.len() as u32 {
+        let word = lexicon.word(Listed(i));
+        let form = if is_article(word) { "a".to_owned() } else { fold(word) };
+        *count.entry(form).or_default() += 1;
     }
-
-    fn perturb(&self, tokens: &Tokens, rng: &mut dyn CryptoRng) -> Result<Vec<Outcome>> {
-        Ok(self.perturb_all(&mut [(tokens, rng)])?.swap_remove(0))
-    }
-
-    fn perturb_all(
-        &self,
-        prompts: &mut [(&Tokens, &mut dyn CryptoRng)],
-    ) -> Result<Vec<Vec<Outcome>>> {
-        let drawn = match self.settings.context {
-            Context::Released => self.released(prompts)?,
-            Context::Raw => self.raw(prompts)?,
-        };
-        let all = prompts.iter().zip(drawn).map(|((tokens, _), drawn)| {
-            let mut drawn = drawn.into_iter();
-            let outcome = |(i, token): (usize, &Token)| match token.kept {
-                Some(why) => Some(Outcome::Kept(why)),
-                None if tokens.1.contains_key(&i) => Some(Outcome::Dropped),
-                None => drawn.next(),
-            };
-            tokens.0.iter().enumerate().filter_map(outcome).collect()
-        });
-        Ok(all.collect())
-    }
+    count.into_values().max().unwrap_or(1)
 }
 
-impl Cape {
-    /// The draws of each prompt, left to right; prompts side by side, a turn of each at a time.
-    fn released(&self, prompts: &mut [(&Tokens, &mut dyn CryptoRng)]) -> Result<Vec<Vec<Outcome>>> {
-        let mut under_way: Vec<UnderWay> =
-            prompts.iter().map(|(tokens, _)| UnderWay::new(tokens)).collect();
-        loop {
-            let mut asked = Vec::new();
-            for (i, (prompt, (tokens, _))) in under_way.iter().zip(prompts.iter()).enumerate() {
-                let to_come = &prompt.sensitive[prompt.outcomes.len()..];
-                let (n, window) = (tokens.0.len(), self.model.window());
-                if let Some(turn) = turns(to_come, n, window, self.model.at_once()).next() {
-                    let (ids, positions) =
-                        self.shown(Context::Released, tokens, &prompt.drawn, turn);
-                    asked.push((i, turn.to_vec(), ids, positions));
-                }
-            }
-            if asked.is_empty() {
-                return Ok(under_way.into_iter().map(|prompt| prompt.outcomes).collect());
-            }
-            let mut memories = under_way
-                .iter_mut()
-                .filter(|prompt| prompt.outcomes.len() < prompt.sensitive.len())
-                .map(|prompt| &mut prompt.memory);
-            let mut views: Vec<View<'_>> = asked
-                .iter()
-                .zip(&mut memories)
-                .map(|((.., ids, positions), memory)| View { ids, positions, memory })
-                .collect();
-            let rows = self.model.logits(&mut views, self.settings.candidates)?;
-            let places =
-                asked.iter().flat_map(|(i, turn, ..)| turn.iter().map(move |&at| (*i, at)));
-            for ((i, at), row) in places.zip(rows) {
-                let (tokens, rng) = &mut prompts[i];
-                let outcome = self.draw(&tokens.0[at], &row, *rng)?;
-                if let Outcome::Drawn { id, .. } = outcome {
-                    under_way[i].know(tokens, at, id);
-                }
-                under_way[i].outcomes.push(outcome);
-            }
-        }
-    }
-
-    /// What the model is shown in one turn, and where it is asked.
-    fn shown(
-        &self,
-        context: Context,
-        tokens: &Tokens,
-        drawn: &[Option<TokenId>],
-        turn: &[usize],
-    ) -> (Vec<TokenId>, Vec<(usize, Piece)>) {
-        let (ids, first) = seen(&*self.model, context, tokens, drawn, turn[0]);
-        let position = |&i: &usize| (first + i - turn[0], tokens.0[i].piece);
-        (ids, turn.iter().map(position).collect())
-    }
-
-    /// The draws of each prompt; positions that see the same window share a view.
-    fn raw(&self, prompts: &mut [(&Tokens, &mut dyn CryptoRng)]) -> Result<Vec<Vec<Outcome>>> {
-        let mut all = Vec::with_capacity(prompts.len());
-        for (tokens, rng) in prompts {
-            let sensitive: Vec<usize> = tokens.sensitive().collect();
-            let nothing_drawn = vec![None; tokens.0.len()];
-            let mut memory = Memory::default();
-            let mut outcomes = Vec::with_capacity(sensitive.len());
-            for turn in turns(&sensitive, tokens.0.len(), self.model.window(), BATCH) {
-                let (ids, positions) = self.shown(Context::Raw, tokens, &nothing_drawn, turn);
-                let view = View { ids: &ids, positions: &positions, memory: &mut memory };
-                let rows = self.model.logits(&mut [view], self.settings.candidates)?;
-                for (row, &i) in rows.iter().zip(turn) {
-                    outcomes.push(self.draw(&tokens.0[i], row, *rng)?);
-                }
-            }
-            all.push(outcomes);
-        }
-        Ok(all)
-    }
+/// How many letters of a word are of other scripts than Latin, less those that are not.
+fn foreign(word: &str) -> i64 {
+    let is_latin = |c: char| {
+        c.is_ascii()
+            || ('\u{c0}'..='\u{24f}').contains(&c)
+            || ('\u{1e00}'..='\u{1eff}').contains(&c)
+    };
+    let letters = word.chars().filter(|c| c.is_alphabetic());
+    letters.map(|c| if is_latin(c) { -1 } else { 1 }).sum()
 }
 
-/// A prompt whose draws are being made.
-struct UnderWay {
-    sensitive: Vec<usize>,
-    drawn: Vec<Option<TokenId>>,
-    memory: Memory,
-    outcomes: Vec<Outcome>,
+/// A level may depend on nothing but the word itself, so lists of words have no phrases.
+fn single_words(words: &[String], to: &'static str, cut: units::Options) -> Result<()> {
+    for word in words {
+        let units = units::cut(word, cut)?;
+        let whole = |unit: &Unit| unit.kind == Kind::Word && unit.of(word) == word;
+        if units.len() != 1 || !units.iter().all(whole) {
+            return Err(Error::Phrase(to));
+        }
+    }
+    Ok(())
 }
 
-impl UnderWay {
-    fn new(tokens: &Tokens) -> Self {
-        let mut drawn = vec![None; tokens.0.len()];
-        for (&i, again) in &tokens.1 {
-            if let Again::Drawn(id) = *again {
-                drawn[i] = Some(id);
-            }
-        }
-        Self {
-            sensitive: tokens.sensitive().collect(),
-            drawn,
-            memory: Memory::default(),
-            outcomes: Vec::new(),
-        }
-    }
-
-    /// What was drawn is known, there and wherever the same word follows.
-    fn know(&mut self, tokens: &Tokens, at: usize, id: TokenId) {
-        self.drawn[at] = Some(id);
-        for (&i, again) in &tokens.1 {
-            if matches!(again, Again::Position(before) if *before == at) {
-                self.drawn[i] = Some(id);
-            }
-        }
-    }
+/// The value that a key of a near kind stands for.
+fn grid_value(key: &Key) -> usize {
+    key.form.parse().unwrap_or(0)
 }
