@@ -13,7 +13,6 @@ use crate::body::{self, Said};
 use crate::exchange::Route;
 use crate::gather::Gathered;
 use crate::policy::{Names, Policy};
-use crate::release;
 use crate::replay::Answer;
 use crate::service::Service;
 
@@ -83,8 +82,7 @@ impl Awaited {
         for (own, given) in own.into_iter().zip(given) {
             let place = conversation.next(given.field.key(), &given.text);
             if !given.passes {
-                let text = release::undrawn(&self.service, own.text)?;
-                messages.push(Fresh { place, text, cost: Cost::default() });
+                messages.push(Fresh { place, text: own.text, cost: Cost::default() });
             }
         }
         Some(messages)

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Method, Response, StatusCode, header};
+use cape::json::ReleaseJson;
 use serde_json::{Value, json};
 
 use crate::body::Refusal;
@@ -24,7 +25,9 @@ pub(crate) async fn perturb(
         let who = service.ledger.spender(headers::key(request.headers()));
         let text = text(&whole(&service, request).await?)?;
         let (release, spent) = release::once(&service, &who, &text).await?;
-        let mut response = json_response(&(service.describe)(&text, &release));
+        let described = ReleaseJson::new(&service.sanitizer, &text, &release);
+        let described = serde_json::to_value(described).map_err(|_| Fault::Perturber)?;
+        let mut response = json_response(&described);
         state(&mut response, spent);
         Ok(response)
     };
@@ -69,9 +72,9 @@ pub(crate) async fn health() -> Response<Body> {
 
 /// GET /ready: a text can be perturbed and paid for, and there is room for a request.
 pub(crate) async fn ready(State(service): State<Arc<Service>>) -> Response<Body> {
-    // kept words alone: nothing is drawn, nothing spent
+    // nothing of it is released, so nothing is spent
     let trial = async {
-        service.perturber.perturb(vec!["the".into()], None).await?;
+        service.perturber.perturb(vec!["the".into()]).await?;
         let nobody = service.ledger.spender(b"");
         service.ledger.left(&nobody, &service.limits, SystemTime::now()).await?;
         if service.permits.available_permits() == 0 { Err(Fault::Busy) } else { Ok(()) }

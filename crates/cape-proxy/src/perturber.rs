@@ -3,39 +3,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use cape::keep::KeepList;
-use cape::mechanism::Mechanism;
-use cape::rng;
-use cape::sanitize::sanitize_tokens;
-use cape::terms::Terms;
-use cape::text::{Release, Tokens};
-use cape::tokenizer::Tokenizer;
+use cape::rng::Secret;
+use cape::sanitizer::Sanitizer;
+use cape::text::Release;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::error::Fault;
-
-/// What perturbs a text.
-pub struct Sanitizer {
-    /// Cuts texts into tokens.
-    pub tokenizer: Arc<Tokenizer>,
-    /// What is kept.
-    pub keep: KeepList,
-    /// What draws.
-    pub mechanism: Box<dyn Mechanism>,
-    /// All that a release depends on, in words: mechanism, ε, model, words to keep.
-    pub settings: String,
-}
-
-impl Sanitizer {
-    /// The tokens of a text; with terms, those of words that came before are not drawn for.
-    fn tokens(&self, text: &str, terms: Option<&Terms>) -> cape::Result<Tokens> {
-        let mut tokens = self.tokenizer.tokenize(text, &self.keep)?;
-        if let Some(terms) = terms {
-            terms.mark(text, &mut tokens);
-        }
-        Ok(tokens)
-    }
-}
 
 /// How many texts go to the model together: more make each of them wait for the others.
 const SIDE_BY_SIDE: usize = 16;
@@ -43,7 +16,6 @@ const SIDE_BY_SIDE: usize = 16;
 /// The texts of one request, and where their releases go.
 struct Job {
     texts: Vec<String>,
-    terms: Option<Terms>,
     done: oneshot::Sender<Result<Vec<Release>, cape::Error>>,
 }
 
@@ -54,44 +26,34 @@ const LONG: usize = 4096;
 /// for company: a text that comes alone goes alone. Long requests have a thread of their own, and
 /// short ones do not wait for them.
 pub(crate) struct Perturber {
-    sanitizer: Arc<Sanitizer>,
     short: mpsc::UnboundedSender<Job>,
     long: mpsc::UnboundedSender<Job>,
 }
 
 impl Perturber {
-    pub(crate) fn start(sanitizer: Arc<Sanitizer>) -> std::io::Result<Self> {
+    pub(crate) fn start(sanitizer: &Arc<Sanitizer>) -> std::io::Result<Self> {
         let thread = || {
             // how many requests there can be is limited where they come in
             let (jobs, queue) = mpsc::unbounded_channel();
-            let own = Arc::clone(&sanitizer);
+            let own = Arc::clone(sanitizer);
             std::thread::Builder::new()
                 .name("perturber".into())
                 .spawn(move || work(&own, queue))?;
             std::io::Result::Ok(jobs)
         };
         let (short, long) = (thread()?, thread()?);
-        Ok(Self { sanitizer, short, long })
+        Ok(Self { short, long })
     }
 
-    /// The tokens that a text is perturbed by.
-    pub(crate) fn tokens(&self, text: &str, terms: Option<&Terms>) -> cape::Result<Tokens> {
-        self.sanitizer.tokens(text, terms)
-    }
-
-    /// The releases of some texts, all or none; with terms, each of them after these words.
-    pub(crate) async fn perturb(
-        &self,
-        texts: Vec<String>,
-        terms: Option<Terms>,
-    ) -> Result<Vec<Release>, Fault> {
+    /// The releases of some texts, all or none.
+    pub(crate) async fn perturb(&self, texts: Vec<String>) -> Result<Vec<Release>, Fault> {
         if texts.is_empty() {
             return Ok(Vec::new());
         }
         let (done, releases) = oneshot::channel();
         let is_long = texts.iter().map(String::len).sum::<usize>() > LONG;
         let jobs = if is_long { &self.long } else { &self.short };
-        jobs.send(Job { texts, terms, done }).map_err(|_| Fault::Perturber)?;
+        jobs.send(Job { texts, done }).map_err(|_| Fault::Perturber)?;
         releases.await.map_err(|_| Fault::Perturber)?.map_err(Fault::Text)
     }
 }
@@ -121,7 +83,7 @@ fn perturb(sanitizer: &Sanitizer, mut batch: Vec<Job>) {
     while !batch.is_empty() {
         let texts: Vec<&str> =
             batch.iter().flat_map(|job| &job.texts).map(String::as_str).collect();
-        match draw(sanitizer, &batch, &texts) {
+        match draw(sanitizer, &texts) {
             Ok(releases) => {
                 let mut releases = releases.into_iter();
                 for job in batch.drain(..) {
@@ -144,18 +106,9 @@ fn perturb(sanitizer: &Sanitizer, mut batch: Vec<Job>) {
 }
 
 /// The releases of all texts, or which of them failed.
-fn draw(
-    sanitizer: &Sanitizer,
-    batch: &[Job],
-    texts: &[&str],
-) -> Result<Vec<Release>, (usize, cape::Error)> {
-    let terms = batch.iter().flat_map(|job| job.texts.iter().map(|_| job.terms.as_ref()));
-    let tokens = texts.iter().zip(terms).enumerate().map(|(i, (text, terms))| {
-        let generator = rng::secure().map_err(|error| (i, error))?;
-        Ok((sanitizer.tokens(text, terms).map_err(|error| (i, error))?, generator))
-    });
-    let (tokens, mut rngs): (Vec<_>, Vec<_>) =
-        tokens.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
-    let vocab = sanitizer.tokenizer.vocab();
-    sanitize_tokens(texts, &tokens, vocab, &*sanitizer.mechanism, &mut rngs)
+fn draw(sanitizer: &Sanitizer, texts: &[&str]) -> Result<Vec<Release>, (usize, cape::Error)> {
+    // a map lasts for one text: what a word becomes in another says nothing of what it becomes here
+    let secrets = (0..texts.len()).map(|i| Secret::fresh().map_err(|error| (i, error)));
+    let secrets = secrets.collect::<Result<Vec<Secret>, _>>()?;
+    sanitizer.releases(texts, &secrets.iter().collect::<Vec<_>>())
 }

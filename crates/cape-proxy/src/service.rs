@@ -7,9 +7,8 @@ use axum::Router;
 use axum::middleware;
 use axum::routing::{get, post};
 use cape::privacy::{Evidence, Notion};
-use cape::text::Release;
+use cape::sanitizer::Sanitizer;
 use cape_ledger::{Ledger, Limits};
-use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use crate::body::tables::{anthropic, openai, responses};
@@ -17,7 +16,7 @@ use crate::error::{Dialect, Error};
 use crate::exchange::{self, Route};
 use crate::extractor::{Ask, Extractor};
 use crate::metrics::Metrics;
-use crate::perturber::{Perturber, Sanitizer};
+use crate::perturber::Perturber;
 use crate::policy::{Action, Policy};
 use crate::replay::Answer;
 use crate::settings::Settings;
@@ -25,22 +24,17 @@ use crate::upstream::Upstream;
 use crate::watch;
 use crate::{guardrail, openapi, own};
 
-/// A release as JSON, for `/perturb`: the text it was made from comes first.
-pub type Describe = Box<dyn Fn(&str, &Release) -> Value + Send + Sync>;
-
 /// What every request shares.
 pub struct Service {
     policy: RwLock<Arc<Policy>>,
     pub(crate) perturber: Perturber,
-    pub(crate) describe: Describe,
+    pub(crate) sanitizer: Arc<Sanitizer>,
     pub(crate) upstream: Upstream,
     pub(crate) extractor: Option<Arc<Extractor>>,
     pub(crate) ledger: Ledger,
     pub(crate) limits: Limits,
     /// All that a release depends on: under other settings it is another release.
     pub(crate) settings: String,
-    /// Whether a word becomes the same throughout a conversation.
-    pub(crate) consistent_terms: bool,
     pub(crate) metrics: Metrics,
     pub(crate) permits: Arc<Semaphore>,
     pub(crate) max_body: usize,
@@ -53,12 +47,11 @@ impl Service {
     /// extractor is asked, if there is one.
     pub fn new(
         settings: &Settings,
-        mut sanitizer: Sanitizer,
+        sanitizer: Sanitizer,
         ledger: Ledger,
-        describe: Describe,
         ask: Ask,
     ) -> Result<Arc<Self>, Error> {
-        let guarantee = sanitizer.mechanism.guarantee();
+        let guarantee = sanitizer.guarantee();
         if guarantee.notion != Notion::Ldp || guarantee.evidence == Evidence::None {
             return Err(Error::Unproven);
         }
@@ -69,22 +62,18 @@ impl Service {
         let timeout = Duration::from_secs(settings.timeout);
         let idle = Duration::from_secs(settings.idle_timeout);
         let base = settings.upstream.as_deref().unwrap_or_default();
-        let mut in_words = std::mem::take(&mut sanitizer.settings);
-        if settings.consistent_terms {
-            in_words += " consistent terms";
-        }
-        let started = Perturber::start(Arc::new(sanitizer));
+        let sanitizer = Arc::new(sanitizer);
+        let started = Perturber::start(&sanitizer);
         let what = "the thread that perturbs cannot be started";
         Ok(Arc::new(Self {
             policy: RwLock::new(Arc::new(settings.policy.clone())),
             perturber: started.map_err(|source| Error::Io { what, source })?,
-            describe,
+            settings: sanitizer.about().fingerprint.clone(),
+            sanitizer,
             upstream: Upstream::new("the upstream", base, timeout, idle)?,
             extractor,
             ledger,
             limits: settings.limits,
-            settings: in_words,
-            consistent_terms: settings.consistent_terms,
             metrics: Metrics::default(),
             permits: Arc::new(Semaphore::new(settings.max_requests)),
             max_body: settings.max_body,

@@ -42,8 +42,6 @@ pub struct Settings {
     pub ledger_key: Option<PathBuf>,
     /// How many days a message is remembered that is not sent again.
     pub remember_days: u32,
-    /// Whether a word becomes the same throughout a conversation: which words are the same shows.
-    pub consistent_terms: bool,
     /// How much may be spent.
     pub limits: Limits,
     /// What is let through.
@@ -68,7 +66,6 @@ impl Default for Settings {
             ledger: None,
             ledger_key: None,
             remember_days: 90,
-            consistent_terms: false,
             limits: Limits::default(),
             policy: Policy::default(),
         }

@@ -7,9 +7,11 @@ mod served;
 
 use axum::body::Body;
 use axum::http::Request;
+use cape_ledger::Cost;
+use cape_proxy::Service;
 use recorder::{Recorder, json as reply};
 use serde_json::{Value, json};
-use served::{CANARY, chat, get, post, router, send, settings};
+use served::{CANARY, ask, chat, get, ledger, paper, post, router, send, settings};
 
 fn hello() -> Value {
     json!({"choices": [{"index": 0, "message": {"role": "assistant", "content": "hello"}}]})
@@ -31,6 +33,31 @@ async fn a_chat_is_perturbed_and_answered() {
         sent.starts_with("the ") && sent.ends_with('!') && sent.contains(", and the "),
         "{sent}"
     );
+}
+
+/// The ε that is asked for and the one that holds are two numbers: the latter is spent.
+#[tokio::test]
+async fn the_papers_mechanism_costs_what_holds() {
+    let upstream = Recorder::new(reply(&hello()));
+    let (ledger, _dir) = ledger().await;
+    let bound = paper().guarantee().bound;
+    let service = Service::new(&settings(&upstream.url), paper(), ledger, ask).unwrap();
+    let router = cape_proxy::router(service);
+    let text = format!("the {CANARY}, and the {CANARY}!");
+    let described = send(&router, post("/perturb", &json!({ "text": text }))).await;
+    let sent = send(&router, post("/v1/chat/completions", &chat(&text))).await;
+    let price = Cost::new(2, bound).epsilon.to_string();
+    for answer in [&described, &sent] {
+        assert_eq!(answer.header("x-cape-tokens-perturbed"), "2");
+        assert_eq!(answer.header("x-cape-epsilon"), price);
+    }
+    let privacy = &described.json()["privacy"];
+    assert_eq!(
+        (&privacy["epsilon_nominal"], &privacy["epsilon_any"]),
+        (&json!(2.0), &json!(bound))
+    );
+    assert!(bound > 2.0 && privacy["draws"] == 2 && privacy["evidence"] == "bound");
+    assert!(!upstream.bytes().contains("canary"));
 }
 
 #[tokio::test]

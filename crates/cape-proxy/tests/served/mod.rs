@@ -10,11 +10,16 @@ use axum::http::request::Builder;
 use axum::http::{HeaderMap, Request};
 use axum::{Extension, Router};
 use cape::keep::KeepList;
-use cape::mechanism::cape::{Buckets, Cape, Settings as CapeSettings};
-use cape::privacy::Epsilon;
+use cape::mechanism::Mechanism;
+use cape::mechanism::cape_paper::{CapePaper, Settings as CapeSettings};
+use cape::privacy::{Epsilon, Evidence, Guarantee, Notion};
+use cape::rng::CryptoRng;
+use cape::sanitizer::{About, Sanitizer};
+use cape::text::{Outcome, Piece, Token, Tokens};
+use cape::tokenizer::Tokenizer;
 use cape_ledger::{Key, Ledger};
 use cape_models::Device;
-use cape_proxy::{Error, Policy, Sanitizer, Service, Settings};
+use cape_proxy::{Error, Policy, Service, Settings};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tower::ServiceExt;
@@ -30,21 +35,44 @@ fn device() -> &'static Device {
     })
 }
 
-pub fn sanitizer() -> Sanitizer {
-    let device = device();
-    let settings = CapeSettings {
-        epsilon: Epsilon::new(2.0).unwrap(),
-        buckets: Buckets::Ranked { alpha: None },
-        context: cape::context::Context::Released,
-        candidates: cape::vocab::Candidates::default(),
-        utility: cape::utility::Utility::default(),
-    };
-    Sanitizer {
-        tokenizer: Arc::clone(&device.tokenizer),
-        keep: KeepList::default(),
-        mechanism: Box::new(Cape::new(Arc::clone(&device.model), settings).unwrap()),
-        settings: "of tests".into(),
+/// Any word in the place of any other, each as likely: the prompt does not matter, and every ε holds.
+/// A draw costs 2, which is easy to count.
+struct Uniform(Arc<Tokenizer>);
+
+impl Mechanism for Uniform {
+    fn guarantee(&self) -> Guarantee {
+        let epsilon = Epsilon::new(2.0).unwrap();
+        Guarantee::uniform(epsilon, 2.0, 1.0, Notion::Ldp, Evidence::Proof)
     }
+
+    fn perturb(&self, tokens: &Tokens, rng: &mut dyn CryptoRng) -> cape::Result<Vec<Outcome>> {
+        let words = self.0.vocab().of_kind(Piece::Start);
+        let mut draw = |token: &Token| {
+            if let Some(why) = token.kept {
+                return Outcome::Kept(why);
+            }
+            let id = words[cape::sample::below(words.len() as u64, rng) as usize];
+            Outcome::Drawn { id, retention: 1.0 / words.len() as f64 }
+        };
+        Ok(tokens.as_slice().iter().map(&mut draw).collect())
+    }
+}
+
+fn of(mechanism: Box<dyn Mechanism>, name: &'static str) -> Sanitizer {
+    let about = About { mechanism: name, words: None, fingerprint: "of tests".into() };
+    Sanitizer::tokens(Arc::clone(&device().tokenizer), KeepList::default(), mechanism, about)
+}
+
+pub fn sanitizer() -> Sanitizer {
+    of(Box::new(Uniform(Arc::clone(&device().tokenizer))), "uniform")
+}
+
+/// The paper's mechanism at ε = 2: what holds is more than that.
+pub fn paper() -> Sanitizer {
+    let paper = CapeSettings::new(Epsilon::new(2.0).unwrap());
+    let settings = CapeSettings { context: cape::context::Context::Released, ..paper };
+    let mechanism = CapePaper::new(Arc::clone(&device().model), settings).unwrap();
+    of(Box::new(mechanism), "cape-paper")
 }
 
 /// An answer, whole.
@@ -76,7 +104,7 @@ pub fn settings(upstream: &str) -> Settings {
 }
 
 /// What the extractor is asked.
-fn ask(prompt: &str, noisy: &str) -> Value {
+pub fn ask(prompt: &str, noisy: &str) -> Value {
     json!([{"role": "user", "content": format!("{prompt} | {noisy}")}])
 }
 
@@ -100,8 +128,7 @@ pub fn router_on(settings: &Settings, ledger: Ledger) -> Router {
 }
 
 pub fn service(settings: &Settings, ledger: Ledger) -> Result<Arc<Service>, Error> {
-    let describe = |_: &str, release: &cape::text::Release| json!({ "text": release.text });
-    Service::new(settings, sanitizer(), ledger, Box::new(describe), ask)
+    Service::new(settings, sanitizer(), ledger, ask)
 }
 
 pub async fn send(router: &Router, request: Request<Body>) -> Answer {
