@@ -6,8 +6,6 @@
 
 use std::time::Instant;
 
-use cape::rng::seeded;
-
 use crate::Result;
 use crate::data::Data;
 use crate::report::Efficiency;
@@ -64,15 +62,12 @@ pub fn efficiency(
 ) -> Result<Efficiency> {
     let at = subject.at(epsilon)?;
     let set_up_s = set_up.seconds();
-    let (tokenizer, keep) = (subject.tokenizer(), subject.keep());
     let (mut tokens, mut seconds, mut released) = (0, 0.0, 0);
     for (number, item) in data.items.iter().take(prompts).enumerate() {
-        let mut rng = seeded(0, number as u64);
         let start = Instant::now();
-        let prompt = tokenizer.tokenize(&item.text, &keep)?;
-        at.mechanism().perturb(&prompt, &mut rng)?;
+        let drafts = subject.drafts(&at, 0, &[(number, item)])?;
         seconds += start.elapsed().as_secs_f64();
-        tokens += prompt.as_slice().len();
+        tokens += drafts.iter().map(|draft| draft.tokens.as_slice().len()).sum::<usize>();
         released += 1;
     }
     Ok(Efficiency {

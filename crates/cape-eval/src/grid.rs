@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use crate::data::{Data, Item};
 use crate::measure::{Tools, measure};
 use crate::record::{Cell, Record};
-use crate::subject::{At, Subject};
+use crate::subject::{At, EPSILON_ANY, Subject};
 use crate::{Error, Result};
 
 /// What is to be run.
@@ -90,7 +90,7 @@ impl Grid<'_> {
                         continue;
                     }
                 };
-                let cell = self.cell(subject, epsilon, at.proven());
+                let cell = self.cell(subject, epsilon, &at);
                 for &seed in self.seeds {
                     let left: Vec<(usize, &Item)> = self
                         .data
@@ -152,7 +152,7 @@ impl Grid<'_> {
             outlook.left += here;
             if here > 0 {
                 let (epsilon, at) = accepted.swap_remove(accepted.len() / 2);
-                let (cell, start) = (self.cell(subject, epsilon, at.proven()), Instant::now());
+                let (cell, start) = (self.cell(subject, epsilon, &at), Instant::now());
                 measure(subject, &at, &cell, 0, &prompts, self.tools)?;
                 outlook.seconds += start.elapsed().as_secs_f64() / tried as f64 * here as f64;
             }
@@ -183,7 +183,14 @@ impl Grid<'_> {
         latest.into_values().collect()
     }
 
-    fn cell(&self, subject: &Subject, epsilon: f64, proven: Option<f64>) -> Cell {
+    fn cell(&self, subject: &Subject, epsilon: f64, at: &At) -> Cell {
+        let mut cell = self.cell_of(subject, epsilon, at.proven());
+        cell.settings.extend(at.settings());
+        cell
+    }
+
+    /// The same without the settings that follow from ε.
+    fn cell_of(&self, subject: &Subject, epsilon: f64, proven: Option<f64>) -> Cell {
         Cell {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             data: self.data.name.clone(),
@@ -203,8 +210,10 @@ impl Grid<'_> {
             else {
                 continue;
             };
-            let wanted = self.cell(subject, cell.epsilon, cell.proven);
-            if wanted != *cell {
+            let wanted = self.cell_of(subject, cell.epsilon, cell.proven);
+            let mut own = cell.clone();
+            own.settings.remove(EPSILON_ANY);
+            if wanted != own {
                 let why = format!("{} was run with other settings", cell.mechanism);
                 return Err(Error::Records { path: path.to_owned(), why });
             }

@@ -9,9 +9,8 @@ use std::time::Instant;
 
 use cape::attack::mask::{Unit, best, scores};
 use cape::keep::KeepList;
+use cape::lexicon::Listed;
 use cape::metric::rouge_l;
-use cape::rng::{CryptoRng, Generator, seeded};
-use cape::sanitize::assemble;
 use cape::text::{Outcome, Piece, ReleasedToken, Token, Tokens};
 use cape_models::Device;
 use cape_models::sentence::{SentenceEncoder, cosine};
@@ -19,8 +18,9 @@ use rayon::prelude::*;
 
 use crate::Result;
 use crate::asked::Chat;
-use crate::data::{Data, Item};
-use crate::record::{Cell, Hits, Record};
+use crate::data::{Data, Item, Span};
+use crate::draft::{Draft, Word};
+use crate::record::{Cell, Hits, Protected, Record};
 use crate::subject::{At, Subject};
 
 /// What measures.
@@ -65,6 +65,9 @@ impl Meaning {
     }
 }
 
+/// The label under which attacks on protected words alone are recorded.
+const PROTECTED: &str = "protected words";
+
 /// One position that counts.
 struct Position {
     /// Its token.
@@ -83,26 +86,15 @@ pub fn measure(
     prompts: &[(usize, &Item)],
     tools: &Tools,
 ) -> Result<Vec<Record>> {
-    let (tokenizer, keep) = (subject.tokenizer(), subject.keep());
     let start = Instant::now();
-    let tokens: Vec<Tokens> = prompts
-        .iter()
-        .map(|(_, item)| tokenizer.tokenize(&item.text, &keep))
-        .collect::<cape::Result<_>>()?;
-    let mut rngs: Vec<Generator> =
-        prompts.iter().map(|&(number, _)| seeded(seed, number as u64)).collect();
-    let mut drawn: Vec<(&Tokens, &mut dyn CryptoRng)> =
-        tokens.iter().zip(rngs.iter_mut()).map(|(tokens, rng)| (tokens, rng as _)).collect();
-    let outcomes = at.mechanism().perturb_all(&mut drawn)?;
+    let drafts = subject.drafts(at, seed, prompts)?;
     let seconds = start.elapsed().as_secs_f64() / prompts.len() as f64;
-    let each = prompts.par_iter().zip(&tokens).zip(&outcomes);
-    let records = each.map(|((&(number, item), tokens), outcomes)| {
-        let (text, released) = assemble(&item.text, tokens, outcomes, tokenizer.vocab());
-        let counted = tokenizer.tokenize(&item.text, &KeepList::default())?;
-        let mut release =
-            Release { subject, at, item, tokens, released: &released, positions: Vec::new() };
-        release.positions =
-            counted.sensitive().map(|at| Position { at, found: BTreeMap::new() }).collect();
+    let records = prompts.par_iter().zip(drafts).map(|(&(number, item), draft)| {
+        let Draft { text, tokens, released, counted, words } = draft;
+        let positions = counted.iter().map(|&at| Position { at, found: BTreeMap::new() }).collect();
+        let (tokens, released) = (&tokens, &released[..]);
+        let words = words.as_deref();
+        let mut release = Release { subject, at, item, tokens, released, words, positions };
         release.knn();
         let bayes = number < tools.bayes_prompts;
         let guessed = match (&tools.attacker, at) {
@@ -129,6 +121,7 @@ pub fn measure(
                 .into_iter()
                 .collect(),
             spans: release.spans(),
+            protected: words.map(|words| protected(item, tokens, &counted, words)),
             scores: BTreeMap::new(),
             unread: BTreeMap::new(),
             seconds,
@@ -139,7 +132,7 @@ pub fn measure(
             if matches!(at, At::Alone(_)) {
                 chat.ask_local(item, meaning, &mut record)?;
             } else {
-                chat.ask(item, &text, &released, meaning, &mut record)?;
+                chat.ask(item, &text, released, meaning, &mut record)?;
             }
         }
         Ok((record, text))
@@ -162,6 +155,8 @@ struct Release<'a> {
     item: &'a Item,
     tokens: &'a Tokens,
     released: &'a [ReleasedToken],
+    /// Where a mechanism works on words.
+    words: Option<&'a [Option<Word>]>,
     positions: Vec<Position>,
 }
 
@@ -180,10 +175,16 @@ impl Release<'_> {
     fn knn(&mut self) {
         for i in 0..self.positions.len() {
             let at = self.positions[i].at;
-            let nearer = match self.released[at].outcome {
-                Outcome::Drawn { id, .. } => {
-                    self.subject.knn.rank(id, self.tokens.as_slice()[at].id)
+            let t = self.tokens.as_slice()[at].id;
+            let drawn = match self.released[at].outcome {
+                Outcome::Drawn { id, .. } => Some(id),
+                _ => None,
+            };
+            let nearer = match (drawn, self.subject.listing(), &self.subject.knn) {
+                (Some(id), Some(listing), _) if !self.same(at) => {
+                    Some(listing.nearest.rank(Listed(id.0), self.original(at)) as u32)
                 }
+                (Some(id), None, Some(knn)) => knn.rank(id, t),
                 _ => self.same(at).then_some(0),
             };
             let found = &mut self.positions[i].found;
@@ -245,9 +246,19 @@ impl Release<'_> {
                 let t = self.tokens.as_slice()[at].id;
                 self.found(at, "bayes", guess.is_some_and(|guess| guess.id == t));
             }
+            if let (true, At::Cape(cape, guessing), Some(listing)) =
+                (bayes, self.at, self.subject.listing())
+            {
+                let word = self.words.and_then(|words| words[at].as_ref());
+                let found = word.is_some_and(|word| {
+                    let prior = listing.prior(attacker, row);
+                    guessing.finds(cape, listing, word, &self.released[at].released, &prior)
+                });
+                self.found(at, "bayes", found);
+            }
             words[at] = Some(vocab.surface(guess).to_owned());
         }
-        let bayes = bayes && matches!(self.at, At::Baseline(..));
+        let bayes = bayes && matches!(self.at, At::Baseline(..) | At::Cape(..));
         for position in &mut self.positions {
             let kept = !asked[position.at];
             position.found.entry("mti").or_insert(kept);
@@ -286,7 +297,9 @@ impl Release<'_> {
     }
 
     fn bayes(&mut self) -> Result<()> {
-        let (At::Cape(cape), Some(bayes)) = (self.at, &self.subject.bayes) else { return Ok(()) };
+        let (At::CapePaper(cape), Some(bayes)) = (self.at, &self.subject.bayes) else {
+            return Ok(());
+        };
         let drawn: Vec<_> = self
             .released
             .iter()
@@ -312,8 +325,39 @@ impl Release<'_> {
             let positions = self.positions.iter().filter(within);
             labels.entry(span.label.clone()).or_default().extend(positions);
         }
+        if let Some(words) = self.words {
+            let is_protected =
+                |position: &&Position| words[position.at].as_ref().is_some_and(Word::is_protected);
+            let protected: Vec<&Position> = self.positions.iter().filter(is_protected).collect();
+            labels.insert(PROTECTED.to_owned(), protected);
+        }
         labels.into_iter().map(|(label, positions)| (label, hits(positions.into_iter()))).collect()
     }
+}
+
+/// How many words are protected, by where they stand.
+fn protected(item: &Item, tokens: &Tokens, counted: &[usize], words: &[Option<Word>]) -> Protected {
+    let mut found = Protected::default();
+    for (at, (token, word)) in tokens.as_slice().iter().zip(words).enumerate() {
+        let Some(word) = word else { continue };
+        let hit = Hits { found: word.is_protected().into(), of: 1 };
+        let is_counted = counted.binary_search(&at).is_ok();
+        let within: Vec<&Span> = item
+            .spans
+            .iter()
+            .filter(|span| token.start < span.end && span.start < token.end)
+            .collect();
+        for span in &within {
+            *found.spans.entry(span.label.clone()).or_default() += hit;
+        }
+        if is_counted {
+            found.words += hit;
+            if within.is_empty() {
+                found.elsewhere += hit;
+            }
+        }
+    }
+    found
 }
 
 /// How often each attack was right.

@@ -3,9 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use cape::mechanism::cape::{Buckets, Cape, Settings};
+use cape::kinds::Kind;
+use cape::levels::Key;
+use cape::mechanism::cape::Cape;
+use cape::mechanism::cape_paper::{CapePaper, Settings};
 use cape::privacy::Epsilon;
-use cape::text::{TokenId, Tokens};
+use cape::text::{Level, TokenId, Tokens};
 use cape_models::Device;
 
 use crate::Result;
@@ -26,9 +29,15 @@ pub fn mapping(subject: &Subject, data: &Data, epsilon: f64, tokens: usize) -> R
     let at = subject.at(epsilon)?;
     let mut mapping =
         Mapping { mechanism: subject.name.clone(), epsilon, sizes: Vec::new(), kept: Vec::new() };
+    let Some((tokenizer, keep)) = subject.cutting() else {
+        if let At::Cape(cape, _) = &at {
+            of_words(cape, data, tokens, &mut mapping)?;
+        }
+        return Ok(mapping);
+    };
     let mut seen: Vec<TokenId> = Vec::new();
     for Item { text, .. } in &data.items {
-        let prompt = subject.tokenizer().tokenize(text, &subject.keep())?;
+        let prompt = tokenizer.tokenize(text, &keep)?;
         for i in prompt.sensitive() {
             if seen.len() == tokens {
                 return Ok(mapping);
@@ -39,19 +48,44 @@ pub fn mapping(subject: &Subject, data: &Data, epsilon: f64, tokens: usize) -> R
             }
             let Some((probabilities, own)) = distribution(&at, &prompt, i)? else { continue };
             seen.push(t);
-            let misses = |p: &f64| 1.0 - (DRAWS * (-p).ln_1p()).exp();
-            mapping.sizes.push(probabilities.iter().map(misses).sum());
+            mapping.sizes.push(probabilities.iter().map(|&p| comes(p)).sum());
             mapping.kept.push(own);
         }
     }
     Ok(mapping)
 }
 
+/// The probability with which something that is drawn with probability p comes in so many draws.
+fn comes(p: f64) -> f64 {
+    1.0 - (DRAWS * (-p).ln_1p()).exp()
+}
+
+/// The same of the first protected words.
+fn of_words(cape: &Cape, data: &Data, words: usize, mapping: &mut Mapping) -> Result<()> {
+    let mut seen: Vec<Key> = Vec::new();
+    for Item { text, .. } in &data.items {
+        for key in cape.plan(text)?.keys {
+            let law = cape.law_of(&key).filter(|_| key.kind == Kind::Word);
+            let Some(law) = law.filter(|_| key.level == Level::Protected) else { continue };
+            if seen.len() == words {
+                return Ok(());
+            }
+            if !seen.contains(&key) {
+                let ranks = (1..=law.len()).map(|rank| comes(law.probability(rank)));
+                mapping.sizes.push(ranks.sum());
+                mapping.kept.push(cape.own(&key).map_or(0.0, |_| law.probability(1)));
+                seen.push(key);
+            }
+        }
+    }
+    Ok(())
+}
+
 /// The probabilities of a token's candidates, and that it stays; none where it is not drawn for.
 fn distribution(at: &At, prompt: &Tokens, i: usize) -> Result<Option<(Vec<f64>, f64)>> {
     let t = prompt.as_slice()[i].id;
     Ok(match at {
-        At::Cape(cape) => {
+        At::CapePaper(cape) => {
             let nothing = vec![None; prompt.as_slice().len()];
             let explanation = cape.explain(prompt, &nothing, i)?;
             let (weights, total) =
@@ -60,7 +94,7 @@ fn distribution(at: &At, prompt: &Tokens, i: usize) -> Result<Option<(Vec<f64>, 
             let own = own.map_or(0.0, |own| weights[own] as f64 / total);
             Some((weights.iter().map(|&weight| weight as f64 / total).collect(), own))
         }
-        At::Nothing(_) | At::Alone(_) => None,
+        At::Cape(..) | At::Nothing(_) | At::Alone(_) => None,
         At::Baseline(baseline, _) => baseline.odds(t).map(|odds| {
             let drawn = 1.0 - odds.kept;
             let probability = |odd: &cape::mechanism::Odd| odd.probability * drawn;
@@ -85,49 +119,34 @@ pub fn book(device: &Device, settings: Settings) -> Result<Vec<BookToken>> {
 }
 
 /// How much probability the best candidates of the example's last word have together: by the plain
-/// exponential mechanism over all candidates, by the paper's buckets, and by ranks.
+/// exponential mechanism over all candidates, and by the paper's buckets.
 pub fn tails(device: &Device, settings: Settings, epsilon: f64) -> Result<Vec<Tail>> {
-    let epsilon_value = epsilon;
-    let epsilon = Epsilon::new(epsilon)?;
-    let mut tails = Vec::new();
-    for (name, buckets) in [
-        ("ranked", Buckets::Ranked { alpha: None }),
-        ("equal-width", Buckets::EqualWidth { count: 50 }),
-    ] {
-        let (cape, prompt) = example(device, Settings { epsilon, buckets, ..settings })?;
-        let nothing = vec![None; prompt.as_slice().len()];
-        let Some(last) = prompt.sensitive().last() else { return Ok(tails) };
-        let explanation = cape.explain(&prompt, &nothing, last)?;
-        let distribution = &explanation.distribution;
-        let by_rank = distribution
-            .order
-            .iter()
-            .map(|&c| distribution.weights[c as usize] as f64 / distribution.total as f64);
-        tails.push(Tail {
-            name: name.to_owned(),
-            epsilon: epsilon_value,
-            cumulative: cumulative(by_rank),
-        });
-        if name == "equal-width" {
-            let utilities = &explanation.scores.utilities;
-            let sorted = distribution.order.iter().map(|&c| f64::from(utilities[c as usize]));
-            let sorted: Vec<f64> = sorted.collect();
-            let range = sorted.first().zip(sorted.last()).map_or(1.0, |(a, b)| (a - b).max(1e-12));
-            let weight = |u: &f64| (epsilon_value / 2.0 * (u - sorted[0]) / range).exp();
-            let total: f64 = sorted.iter().map(weight).sum();
-            tails.push(Tail {
-                name: "without buckets".into(),
-                epsilon: epsilon_value,
-                cumulative: cumulative(sorted.iter().map(|u| weight(u) / total)),
-            });
-        }
-    }
-    Ok(tails)
+    let settings = Settings { epsilon: Epsilon::new(epsilon)?, ..settings };
+    let (cape, prompt) = example(device, settings)?;
+    let nothing = vec![None; prompt.as_slice().len()];
+    let Some(last) = prompt.sensitive().last() else { return Ok(Vec::new()) };
+    let explanation = cape.explain(&prompt, &nothing, last)?;
+    let distribution = &explanation.distribution;
+    let by_rank = distribution
+        .order
+        .iter()
+        .map(|&c| distribution.weights[c as usize] as f64 / distribution.total as f64);
+    let utilities = &explanation.scores.utilities;
+    let sorted = distribution.order.iter().map(|&c| f64::from(utilities[c as usize]));
+    let sorted: Vec<f64> = sorted.collect();
+    let range = sorted.first().zip(sorted.last()).map_or(1.0, |(a, b)| (a - b).max(1e-12));
+    let weight = |u: &f64| (epsilon / 2.0 * (u - sorted[0]) / range).exp();
+    let total: f64 = sorted.iter().map(weight).sum();
+    let tail = |name: &str, cumulative| Tail { name: name.to_owned(), epsilon, cumulative };
+    Ok(vec![
+        tail("equal-width buckets", cumulative(by_rank)),
+        tail("without buckets", cumulative(sorted.iter().map(|u| weight(u) / total))),
+    ])
 }
 
-fn example(device: &Device, settings: Settings) -> Result<(Cape, Tokens)> {
+fn example(device: &Device, settings: Settings) -> Result<(CapePaper, Tokens)> {
     let prompt = device.tokenizer.tokenize(BOOK, &cape::keep::KeepList::default())?;
-    Ok((Cape::new(device.model.clone(), settings)?, prompt))
+    Ok((CapePaper::new(device.model.clone(), settings)?, prompt))
 }
 
 /// The sums up to some ranks, closer together where ranks are small.

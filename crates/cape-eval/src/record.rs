@@ -36,6 +36,9 @@ pub struct Record {
     /// Attacks on labelled spans, by label and attack.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub spans: BTreeMap<String, BTreeMap<String, Hits>>,
+    /// For mechanisms with levels: how many words are protected.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub protected: Option<Protected>,
     /// Other measurements of this prompt by name: `accuracy` (1 or 0), `coherence`, `alignment`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub scores: BTreeMap<String, f64>,
@@ -64,11 +67,12 @@ pub struct Cell {
     pub version: String,
     /// The data's name.
     pub data: String,
-    /// What the mechanism is called in tables and charts: `cape`, `cape, paper`, `santext+`, …
+    /// What the mechanism is called in tables and charts: `cape`, `cape-paper`, `santext+`, …
     pub mechanism: String,
     /// ε as it was asked for.
     pub epsilon: f64,
-    /// What is proven for any two tokens in plain local differential privacy; none where nothing is.
+    /// What is proven for any two tokens in plain local differential privacy, and of words for any two
+    /// protected ones; none where nothing is.
     pub proven: Option<f64>,
     /// The device model, or the vectors, by checksum.
     pub model: String,
@@ -76,13 +80,26 @@ pub struct Cell {
     pub settings: BTreeMap<String, Value>,
 }
 
-/// How often an attack found the true token.
+/// How often something was found: the true token by an attack, or a protected word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hits {
-    /// How often it was right.
+    /// How often it was found.
     pub found: u32,
-    /// At how many positions it was tried.
+    /// At how many positions it was looked for.
     pub of: u32,
+}
+
+/// How many words a mechanism with levels protects; stopwords are not counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Protected {
+    /// Of the words that attacks count.
+    pub words: Hits,
+    /// Of those that stand outside of labelled spans.
+    #[serde(default)]
+    pub elsewhere: Hits,
+    /// Of all that stands in labelled spans, numbers and addresses too, by label.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub spans: BTreeMap<String, Hits>,
 }
 
 impl std::ops::AddAssign for Hits {

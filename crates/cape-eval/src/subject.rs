@@ -7,18 +7,22 @@ use cape::attack::bayes::Bayes;
 use cape::attack::knn::{Knn, Space};
 use cape::attack::words::WordBayes;
 use cape::keep::KeepList;
-use cape::mechanism::cape::{Buckets, Cape, Settings};
+use cape::lexicon::Lexicon;
+use cape::mechanism::cape::{self as words, Cape};
+use cape::mechanism::cape_paper::{CapePaper, Settings};
 use cape::mechanism::{Baseline, Mechanism};
-use cape::privacy::{Epsilon, Evidence, Guarantee, Notion, Reach};
+use cape::privacy::{Epsilon, Evidence, Guarantee, Notion};
 use cape::rng::CryptoRng;
-use cape::text::{Kinds, Outcome, Piece, Token, Tokens, Why};
+use cape::text::{Outcome, Piece, Token, Tokens, Why};
 use cape::tokenizer::Tokenizer;
-use cape::vocab::Candidates;
 use cape_models::Device;
 use cape_models::baselines::Prepared;
 use serde_json::{Value, json};
 
 use crate::Result;
+use crate::data::Item;
+use crate::draft::{self, Draft};
+use crate::listing::{Guessing, Listing};
 
 /// What sends prompts as they are is called.
 pub const NON_PRIVATE: &str = "non-private";
@@ -40,15 +44,16 @@ pub struct Subject {
     pub model: String,
     /// Its settings, for the record.
     pub settings: BTreeMap<String, Value>,
-    /// The nearest tokens of each.
-    pub knn: Knn,
+    /// The nearest tokens of each; none for words, which the lexicon itself has.
+    pub knn: Option<Knn>,
     /// The attack of who knows the mechanism, where the attacker has its vocabulary.
     pub bayes: Option<Bayes>,
     form: Form,
 }
 
 enum Form {
-    Cape(Device, Settings),
+    Cape(Box<Listing>, words::Settings),
+    CapePaper(Device, Settings),
     Words(Box<Words>),
     Nothing(Device),
     Alone(Device),
@@ -65,8 +70,10 @@ struct Words {
 
 /// A mechanism at one ε.
 pub enum At {
-    /// Ours.
-    Cape(Box<Cape>),
+    /// Cape on words, and the Bayes attack on it.
+    Cape(Box<Cape>, Box<Guessing>),
+    /// The paper's.
+    CapePaper(Box<CapePaper>),
     /// What it is compared with, and the Bayes attack on it.
     Baseline(Box<Baseline>, WordBayes),
     /// The prompt as it is.
@@ -80,14 +87,7 @@ pub struct Alone(Epsilon);
 
 impl Mechanism for Alone {
     fn guarantee(&self) -> Guarantee {
-        Guarantee {
-            nominal: self.0,
-            bound: 0.0,
-            most_kept: Kinds { start: 0.0, continuation: 0.0 },
-            notion: Notion::Ldp,
-            evidence: Evidence::Proof,
-            reach: Reach::OwnDraw,
-        }
+        Guarantee::uniform(self.0, 0.0, 0.0, Notion::Ldp, Evidence::Proof)
     }
 
     fn perturb(&self, tokens: &Tokens, _: &mut dyn CryptoRng) -> cape::Result<Vec<Outcome>> {
@@ -100,14 +100,7 @@ pub struct Nothing(Epsilon);
 
 impl Mechanism for Nothing {
     fn guarantee(&self) -> Guarantee {
-        Guarantee {
-            nominal: self.0,
-            bound: f64::INFINITY,
-            most_kept: Kinds { start: 1.0, continuation: 1.0 },
-            notion: Notion::None,
-            evidence: Evidence::None,
-            reach: Reach::OwnDraw,
-        }
+        Guarantee::uniform(self.0, f64::INFINITY, 1.0, Notion::None, Evidence::None)
     }
 
     fn perturb(&self, tokens: &Tokens, _: &mut dyn CryptoRng) -> cape::Result<Vec<Outcome>> {
@@ -119,8 +112,30 @@ impl Mechanism for Nothing {
 /// The largest k of the nearest-neighbour attack.
 const NEAREST: usize = 10;
 
+/// What the bound between any two words, whatever their levels, is called among the settings.
+pub(crate) const EPSILON_ANY: &str = "epsilon_any";
+
 impl Subject {
-    /// Cape in some form; the ε of these settings does not matter. The Bayes attack, if it is wanted,
+    /// Cape on words; the ε₁ of these settings does not matter.
+    #[must_use]
+    pub fn words(name: &str, lexicon: Arc<Lexicon>, settings: words::Settings) -> Self {
+        let all = BTreeMap::from([
+            ("profile".to_owned(), json!(settings.profile.as_str())),
+            ("k".to_owned(), json!(settings.shape.k)),
+            ("alpha".to_owned(), json!(settings.shape.alpha)),
+            ("listed_words".to_owned(), json!(lexicon.len())),
+        ]);
+        Self {
+            name: name.to_owned(),
+            model: format!("lexicon {:016x}", lexicon.checksum()),
+            settings: all,
+            knn: None,
+            bayes: None,
+            form: Form::Cape(Box::new(Listing::new(lexicon)), settings),
+        }
+    }
+
+    /// The paper's mechanism; the ε of these settings does not matter. The Bayes attack, if it is wanted,
     /// looks at so many tokens for a position.
     #[must_use]
     pub fn cape(
@@ -130,29 +145,22 @@ impl Subject {
         settings: Settings,
         bayes: Option<usize>,
     ) -> Self {
-        let mut all = BTreeMap::from([
-            ("buckets".to_owned(), json!(settings.buckets.as_str())),
+        let all = BTreeMap::from([
+            ("bucket_count".to_owned(), json!(settings.bucket_count)),
             ("context".to_owned(), json!(settings.context.as_str())),
-            ("candidates".to_owned(), json!(format!("{:?}", settings.candidates).to_lowercase())),
-            ("utility".to_owned(), json!(settings.utility.form().as_str())),
-            ("distance".to_owned(), json!(settings.utility.distance().as_str())),
             ("lambda_l".to_owned(), json!(settings.utility.l())),
             ("lambda_d".to_owned(), json!(settings.utility.d())),
             ("arithmetic".to_owned(), json!(device.arithmetic.name())),
             ("logits_from".to_owned(), json!(device.model.calibration().lo())),
             ("logits_to".to_owned(), json!(device.model.calibration().hi())),
         ]);
-        match settings.buckets {
-            Buckets::Ranked { alpha } => all.insert("alpha".to_owned(), json!(alpha)),
-            Buckets::EqualWidth { count } => all.insert("bucket_count".to_owned(), json!(count)),
-        };
         Self {
             name: name.to_owned(),
             model: model.to_owned(),
             settings: all,
-            knn: Knn::new(Space::Model(Arc::clone(&device.model)), NEAREST),
+            knn: Some(Knn::new(Space::Model(Arc::clone(&device.model)), NEAREST)),
             bayes: bayes.map(|most| Bayes::new(Arc::clone(&device.model), most)),
-            form: Form::Cape(device.clone(), settings),
+            form: Form::CapePaper(device.clone(), settings),
         }
     }
 
@@ -163,7 +171,7 @@ impl Subject {
             name: prepared.kind().name().to_owned(),
             model: model.to_owned(),
             settings: BTreeMap::from([("words".to_owned(), json!(prepared.about))]),
-            knn: Knn::new(Space::Words(Arc::clone(prepared.words())), NEAREST),
+            knn: Some(Knn::new(Space::Words(Arc::clone(prepared.words())), NEAREST)),
             bayes: None,
             form: Form::Words(Box::new(Words { prepared, most, entries: OnceLock::new() })),
         }
@@ -176,7 +184,7 @@ impl Subject {
             name: NON_PRIVATE.to_owned(),
             model: model.to_owned(),
             settings: BTreeMap::new(),
-            knn: Knn::new(Space::Model(Arc::clone(&device.model)), NEAREST),
+            knn: Some(Knn::new(Space::Model(Arc::clone(&device.model)), NEAREST)),
             bayes: None,
             form: Form::Nothing(device.clone()),
         }
@@ -198,23 +206,31 @@ impl Subject {
         is_reference(&self.name)
     }
 
-    /// Its tokenizer.
+    /// Its tokenizer and what it keeps; none for Cape on words, which cuts texts itself.
     #[must_use]
-    pub fn tokenizer(&self) -> &Tokenizer {
+    pub fn cutting(&self) -> Option<(&Tokenizer, KeepList)> {
         match &self.form {
-            Form::Cape(device, _) | Form::Nothing(device) | Form::Alone(device) => {
-                &device.tokenizer
+            Form::Cape(..) => None,
+            Form::CapePaper(device, _) | Form::Nothing(device) | Form::Alone(device) => {
+                Some((&device.tokenizer, KeepList::default()))
             }
-            Form::Words(words) => &words.prepared.tokenizer,
+            Form::Words(words) => Some((&words.prepared.tokenizer, words.prepared.keep.clone())),
         }
     }
 
-    /// What it keeps.
-    #[must_use]
-    pub fn keep(&self) -> KeepList {
-        match &self.form {
-            Form::Cape(..) | Form::Nothing(_) | Form::Alone(_) => KeepList::default(),
-            Form::Words(words) => words.prepared.keep.clone(),
+    /// Releases prompts. The draws of each are those of its number and the seed.
+    pub(crate) fn drafts(
+        &self,
+        at: &At,
+        seed: u64,
+        prompts: &[(usize, &Item)],
+    ) -> Result<Vec<Draft>> {
+        match (at.mechanism(), self.cutting()) {
+            (Ok(mechanism), Some((tokenizer, keep))) => {
+                draft::on_tokens((tokenizer, &keep), mechanism, seed, prompts)
+            }
+            (Err(cape), _) => draft::on_words(cape, seed, prompts),
+            (Ok(_), None) => unreachable!("what works on tokens has a tokenizer"),
         }
     }
 
@@ -226,7 +242,7 @@ impl Subject {
         let Form::Words(words) = &self.form else { return Vec::new() };
         let entries = words.entries.get_or_init(|| {
             let (vocab, own) = (attacker.model.vocab(), words.prepared.tokenizer.vocab());
-            let entries = vocab.candidates(Piece::Start, Candidates::Typed);
+            let entries = vocab.of_kind(Piece::Start);
             let entry = |&t| {
                 let entry = vocab.piece_id(&own.surface(t).to_lowercase(), Piece::Start)?;
                 entries.binary_search(&entry).ok()
@@ -241,8 +257,18 @@ impl Subject {
     #[must_use]
     pub fn device(&self) -> Option<&Device> {
         match &self.form {
-            Form::Cape(device, _) | Form::Nothing(device) | Form::Alone(device) => Some(device),
-            Form::Words(_) => None,
+            Form::CapePaper(device, _) | Form::Nothing(device) | Form::Alone(device) => {
+                Some(device)
+            }
+            Form::Cape(..) | Form::Words(_) => None,
+        }
+    }
+
+    /// The listed words, of Cape on words.
+    pub(crate) fn listing(&self) -> Option<&Listing> {
+        match &self.form {
+            Form::Cape(listing, _) => Some(listing),
+            _ => None,
         }
     }
 
@@ -250,9 +276,15 @@ impl Subject {
     pub fn at(&self, epsilon: f64) -> Result<At> {
         let epsilon = Epsilon::new(epsilon)?;
         Ok(match &self.form {
-            Form::Cape(device, settings) => {
+            Form::Cape(listing, settings) => {
+                let settings = words::Settings { epsilon, ..settings.clone() };
+                let cape = Cape::new(Arc::clone(&listing.lexicon), settings)?;
+                let guessing = Guessing::new(&cape);
+                At::Cape(Box::new(cape), Box::new(guessing))
+            }
+            Form::CapePaper(device, settings) => {
                 let settings = Settings { epsilon, ..*settings };
-                At::Cape(Box::new(Cape::new(Arc::clone(&device.model), settings)?))
+                At::CapePaper(Box::new(CapePaper::new(Arc::clone(&device.model), settings)?))
             }
             Form::Words(words) => {
                 let attack = WordBayes::new(words.prepared.words().len(), words.most);
@@ -265,23 +297,41 @@ impl Subject {
 }
 
 impl At {
-    /// As any mechanism.
-    #[must_use]
-    pub fn mechanism(&self) -> &dyn Mechanism {
+    /// As any mechanism on tokens; Cape where it works on words.
+    fn mechanism(&self) -> std::result::Result<&dyn Mechanism, &Cape> {
         match self {
-            Self::Cape(cape) => &**cape,
-            Self::Baseline(baseline, _) => &**baseline,
-            Self::Nothing(nothing) => nothing,
-            Self::Alone(alone) => alone,
+            Self::Cape(cape, _) => Err(cape),
+            Self::CapePaper(cape) => Ok(&**cape),
+            Self::Baseline(baseline, _) => Ok(&**baseline),
+            Self::Nothing(nothing) => Ok(nothing),
+            Self::Alone(alone) => Ok(alone),
         }
     }
 
-    /// What is proven for any two tokens in plain local differential privacy.
+    /// What it guarantees.
+    #[must_use]
+    pub fn guarantee(&self) -> Guarantee {
+        self.mechanism().map_or_else(Cape::guarantee, Mechanism::guarantee)
+    }
+
+    /// What is proven in plain local differential privacy: for any two tokens, and of words for any two
+    /// that are protected.
     #[must_use]
     pub fn proven(&self) -> Option<f64> {
-        let guarantee = self.mechanism().guarantee();
+        let guarantee = self.guarantee();
         let proven = matches!(guarantee.notion, Notion::Ldp | Notion::MetricLdp)
             && guarantee.evidence != Evidence::None;
-        Some(guarantee.bound).filter(|_| proven)
+        Some(guarantee.protected).filter(|_| proven)
+    }
+
+    /// Settings that follow from ε.
+    #[must_use]
+    pub fn settings(&self) -> BTreeMap<String, Value> {
+        match self {
+            Self::Cape(cape, _) => {
+                BTreeMap::from([(EPSILON_ANY.to_owned(), json!(cape.guarantee().bound))])
+            }
+            _ => BTreeMap::new(),
+        }
     }
 }

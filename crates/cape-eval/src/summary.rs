@@ -21,7 +21,8 @@ pub struct Point {
     pub releases: usize,
     /// What was measured, by name, as shares from 0 to 1: `rouge_l`, `similarity`, `unchanged`,
     /// `accuracy` (of the answers that could be read), `unread answers`, `coherence`, `alignment`; `privacy <attack>` is 1 − the attack's success, and
-    /// `guessed <attack>` the ROUGE-L of what it guessed; `privacy <attack> on <label>` for spans.
+    /// `guessed <attack>` the ROUGE-L of what it guessed; `privacy <attack> on <label>` for spans. For words,
+    /// `protected`, `protected on <label>`, `protected in spans` and `protected elsewhere`.
     pub measures: BTreeMap<String, Estimate>,
     /// Seconds for a release, on average.
     pub seconds: f64,
@@ -121,6 +122,22 @@ fn point(first: &Record, group: &[&Record]) -> Point {
         let found = Estimate::share(hits.found.into(), hits.of.into());
         put(name, found.map(Estimate::complement));
     }
+    let mut protected: BTreeMap<String, Hits> = BTreeMap::new();
+    for of in group.iter().filter_map(|record| record.protected.as_ref()) {
+        let mut add = |name: String, hits: Hits| *protected.entry(name).or_default() += hits;
+        add("protected".into(), of.words);
+        for (label, &hits) in &of.spans {
+            add(format!("protected on {label}"), hits);
+            add("protected in spans".into(), hits);
+        }
+        add("protected elsewhere".into(), of.elsewhere);
+    }
+    if !protected.contains_key("protected in spans") {
+        protected.remove("protected elsewhere");
+    }
+    for (name, hits) in protected {
+        put(name, Estimate::share(hits.found.into(), hits.of.into()));
+    }
     let unread: u64 =
         group.iter().flat_map(|record| record.unread.values()).map(|&n| u64::from(n)).sum();
     let read = group.iter().filter(|record| record.scores.contains_key("accuracy")).count() as u64;
@@ -151,7 +168,7 @@ fn point(first: &Record, group: &[&Record]) -> Point {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Cell;
+    use crate::record::{Cell, Protected};
 
     #[test]
     fn intervals_are_the_known_ones() {
@@ -192,6 +209,11 @@ mod tests {
                 "PERSON".into(),
                 BTreeMap::from([("knn-10".into(), Hits { found: 1, of: 2 })]),
             )]),
+            protected: (epsilon == 6.0).then(|| Protected {
+                words: Hits { found: 1, of: 4 },
+                elsewhere: Hits { found: 0, of: 3 },
+                spans: BTreeMap::from([("PERSON".into(), Hits { found: 2, of: 2 })]),
+            }),
             scores: BTreeMap::from([("accuracy".into(), 1.0)]),
             unread: BTreeMap::from_iter((rouge_l == 0.7).then(|| ("sst2".into(), 1))),
             seconds: 0.5,
@@ -212,5 +234,8 @@ mod tests {
         assert_eq!(first["accuracy"].mean, 1.0);
         assert_eq!((first["unread answers"].mean, first["unread answers"].n), (1.0 / 3.0, 3));
         assert!(points[1].measures["privacy knn-10"].mean == 0.0);
+        let shares = ["protected", "protected elsewhere", "protected on PERSON"];
+        assert_eq!(shares.map(|name| points[1].measures[name].mean), [0.25, 0.0, 1.0]);
+        assert!(shares.iter().all(|name| !first.contains_key(*name)));
     }
 }

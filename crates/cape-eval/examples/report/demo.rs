@@ -9,7 +9,7 @@ use cape_eval::summary::{Estimate, Point};
 
 const EPSILONS: [f64; 7] = [1.0, 2.0, 3.0, 6.0, 10.0, 14.0, 20.0];
 const NAMES: [&str; 7] =
-    ["cape", "cape, paper", "santext", "santext+", "custext", "custext+", "inferdpt"];
+    ["cape", "cape-paper", "santext", "santext+", "custext", "custext+", "inferdpt"];
 
 /// All sections filled.
 pub(crate) fn report() -> Report {
@@ -19,7 +19,7 @@ pub(crate) fn report() -> Report {
             points.push(point("sst2", name, epsilon));
         }
     }
-    for name in ["cape", "cape, paper", "custext+"] {
+    for name in ["cape", "cape-paper", "custext+"] {
         for epsilon in [6.0, 10.0, 14.0] {
             let mut point = point("pii", name, epsilon);
             let (_, privacy, _) = shape(name, epsilon);
@@ -60,7 +60,7 @@ fn shape(name: &str, epsilon: f64) -> (Option<f64>, f64, f64) {
         "cape" => {
             (Some(epsilon * 0.9999), 0.97 * fall(14.5, 3.4), 0.38 + 0.57 * (1.0 - fall(11.0, 3.2)))
         }
-        "cape, paper" => (
+        "cape-paper" => (
             Some(epsilon * 1.35 + 8.0),
             0.95 * fall(13.0, 3.4),
             0.37 + 0.58 * (1.0 - fall(10.8, 3.6)),
@@ -177,7 +177,7 @@ fn extras() -> Extras {
     {
         for (at, value) in values.into_iter().enumerate() {
             for epsilon in [2.0, 6.0, 10.0, 14.0] {
-                let mut point = point("sst2", "cape, paper", epsilon);
+                let mut point = point("sst2", "cape-paper", epsilon);
                 let change = -0.03 * (at as f64 - 2.0).powi(2);
                 point.measures.retain(|name, _| {
                     ["rouge_l", "similarity", "privacy knn-10"].contains(&name.as_str())

@@ -74,7 +74,7 @@ pub(super) fn costs() -> Vec<Cost> {
     lines.filter_map(cost).collect()
 }
 
-/// Which of our mechanisms the paper means by a name. Its Cape is `cape, paper` where that is there, on the
+/// Which of our mechanisms the paper means by a name. Its Cape is `cape-paper` where that is there, on the
 /// device model in our name, which is BERT where it has none.
 pub(super) fn ours<'a>(theirs: &str, mechanisms: &'a [String]) -> Option<&'a String> {
     let Some(model) = theirs.strip_prefix("Cape (") else {
@@ -117,9 +117,9 @@ mod tests {
 
     #[test]
     fn names_are_matched() {
-        let names = ["cape", "cape, paper", "cape, gpt2", "santext+"].map(String::from);
+        let names = ["cape", "cape-paper", "cape, gpt2", "santext+"].map(String::from);
         let ours = |theirs: &str| ours(theirs, &names).map(String::as_str);
-        assert_eq!(ours("Cape (BERT)"), Some("cape, paper"));
+        assert_eq!(ours("Cape (BERT)"), Some("cape-paper"));
         assert_eq!(ours("Cape (GPT2)"), Some("cape, gpt2"));
         assert_eq!((ours("Cape (DistilBERT)"), ours("SANTEXT")), (None, None));
         assert_eq!(ours("SANTEXT+"), Some("santext+"));

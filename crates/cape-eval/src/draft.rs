@@ -1,0 +1,161 @@
+//! Prompts released, whatever a mechanism cuts them into.
+
+use cape::assemble::assemble;
+use cape::keep::{KeepList, STOPWORDS};
+use cape::kinds::Kind;
+use cape::levels::Key;
+use cape::lexicon::fold;
+use cape::mechanism::Mechanism;
+use cape::mechanism::cape::{Cape, Drawn, Place};
+use cape::rng::{CryptoRng, Generator, Secret, seeded};
+use cape::sanitizer::written;
+use cape::text::{Level, Outcome, Piece, ReleasedToken, Token, TokenId, Tokens, Why};
+use cape::tokenizer::Tokenizer;
+
+use crate::Result;
+use crate::data::Item;
+
+/// A prompt and what became of it.
+pub(crate) struct Draft {
+    /// The release.
+    pub(crate) text: String,
+    /// The tokens of the prompt; for words, its words and punctuation marks.
+    pub(crate) tokens: Tokens,
+    /// What became of each.
+    pub(crate) released: Vec<ReleasedToken>,
+    /// Which of them attacks count.
+    pub(crate) counted: Vec<usize>,
+    /// For a mechanism on words: what each of them is; none for a stopword or a mark.
+    pub(crate) words: Option<Vec<Option<Word>>>,
+}
+
+/// A word, number or address of a prompt.
+pub(crate) struct Word {
+    /// What it is drawn by; none where it is kept.
+    pub(crate) key: Option<Key>,
+    /// Whether it stands first.
+    pub(crate) first: bool,
+}
+
+impl Word {
+    pub(crate) fn is_protected(&self) -> bool {
+        self.key.as_ref().is_some_and(|key| key.level == Level::Protected)
+    }
+}
+
+/// Releases prompts by a mechanism on tokens, side by side. The draws of a prompt are those of its number
+/// and the seed.
+pub(crate) fn on_tokens(
+    (tokenizer, keep): (&Tokenizer, &KeepList),
+    mechanism: &dyn Mechanism,
+    seed: u64,
+    prompts: &[(usize, &Item)],
+) -> Result<Vec<Draft>> {
+    let tokens: Vec<Tokens> = prompts
+        .iter()
+        .map(|(_, item)| tokenizer.tokenize(&item.text, keep))
+        .collect::<cape::Result<_>>()?;
+    let mut rngs: Vec<Generator> =
+        prompts.iter().map(|&(number, _)| seeded(seed, number as u64)).collect();
+    let mut drawn: Vec<(&Tokens, &mut dyn CryptoRng)> =
+        tokens.iter().zip(rngs.iter_mut()).map(|(tokens, rng)| (tokens, rng as _)).collect();
+    let outcomes = mechanism.perturb_all(&mut drawn)?;
+    let each = prompts.iter().zip(tokens).zip(outcomes);
+    each.map(|((&(_, item), tokens), outcomes)| {
+        let (text, released) = assemble(&item.text, &tokens, &outcomes, tokenizer.vocab());
+        let counted = tokenizer.tokenize(&item.text, &KeepList::default())?.sensitive().collect();
+        Ok(Draft { text, tokens, released, counted, words: None })
+    })
+    .collect()
+}
+
+/// What stands for a word that is not listed.
+const UNLISTED: TokenId = TokenId(u32::MAX);
+
+/// Releases prompts by Cape on words. The id of a token is its place on the list.
+pub(crate) fn on_words(cape: &Cape, seed: u64, prompts: &[(usize, &Item)]) -> Result<Vec<Draft>> {
+    prompts
+        .iter()
+        .map(|&(number, item)| {
+            let secret = Secret::seeded(seed, number as u64);
+            let plan = cape.plan(&item.text)?;
+            let drawn = cape.draw(&plan, &secret);
+            let release = written(cape, &item.text, &plan, &drawn, true);
+            let mut draft = Draft {
+                text: release.text,
+                tokens: Tokens::default(),
+                released: Vec::new(),
+                counted: Vec::new(),
+                words: None,
+            };
+            let (mut tokens, mut words, mut at) = (Vec::new(), Vec::new(), 0);
+            for (place, word) in plan.places.iter().zip(release.words) {
+                draft.marks(&item.text, at..place.unit.start, &mut tokens, &mut words);
+                at = place.unit.end;
+                let stopword = is_stopword(place, &item.text);
+                let key = place.key.map(|key| (&plan.keys[key], &drawn[key]));
+                let own = key.and_then(|(key, _)| cape.own(key));
+                let is_unchanged = fold(place.unit.of(&item.text)) == fold(&word.released);
+                let outcome = match key {
+                    None => Outcome::Kept(place.why),
+                    // as with the others: nothing is looked for there
+                    Some(_) if stopword => Outcome::Kept(Why::Stopword),
+                    // whoever reads it knows it
+                    Some((key, _)) if key.level == Level::Ordinary && is_unchanged => {
+                        Outcome::Kept(place.why)
+                    }
+                    Some((key, Drawn::Word(y))) => {
+                        let law = cape.law(key.level);
+                        let retention = own.map_or(0.0, |_| law.probability(1));
+                        Outcome::Drawn { id: TokenId(y.0), retention }
+                    }
+                    Some((_, Drawn::Value(_))) => Outcome::Number(0),
+                };
+                if place.unit.kind == Kind::Word && !stopword {
+                    draft.counted.push(tokens.len());
+                }
+                tokens.push(Token {
+                    id: own.map_or(UNLISTED, |own| TokenId(own.0)),
+                    start: place.unit.start,
+                    end: place.unit.end,
+                    piece: Piece::Start,
+                    kept: None,
+                });
+                let key = key.map(|(key, _)| key.clone());
+                words.push((!stopword).then_some(Word { key, first: place.unit.first }));
+                let (start, end, released) = (word.start, word.end, word.released);
+                draft.released.push(ReleasedToken { start, end, released, outcome });
+            }
+            draft.marks(&item.text, at..item.text.len(), &mut tokens, &mut words);
+            draft.tokens = Tokens::from(tokens);
+            draft.words = Some(words);
+            Ok(draft)
+        })
+        .collect()
+}
+
+impl Draft {
+    /// The marks between two words, which are sent as they are.
+    fn marks(
+        &mut self,
+        text: &str,
+        gap: std::ops::Range<usize>,
+        tokens: &mut Vec<Token>,
+        words: &mut Vec<Option<Word>>,
+    ) {
+        let marks = text[gap.clone()].char_indices().filter(|(_, c)| !c.is_whitespace());
+        for (at, c) in marks {
+            let (start, end) = (gap.start + at, gap.start + at + c.len_utf8());
+            let kept = Some(Why::Punctuation);
+            tokens.push(Token { id: UNLISTED, start, end, piece: Piece::Start, kept });
+            let outcome = Outcome::Kept(Why::Punctuation);
+            self.released.push(ReleasedToken { start, end, released: c.to_string(), outcome });
+            words.push(None);
+        }
+    }
+}
+
+fn is_stopword(place: &Place, text: &str) -> bool {
+    let word = fold(place.unit.of(text));
+    place.unit.kind == Kind::Word && STOPWORDS.lines().any(|stopword| stopword == word)
+}
