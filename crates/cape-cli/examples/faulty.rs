@@ -12,10 +12,8 @@ use std::time::Duration;
 
 use cape::context::Context;
 use cape::keep::KeepList;
-use cape::mechanism::cape::{Buckets, Cape, Settings};
+use cape::mechanism::cape_paper::{CapePaper, Settings};
 use cape::privacy::Epsilon;
-use cape::utility::Utility;
-use cape::vocab::Candidates;
 use faults::{Fault, release};
 use rand::Rng;
 
@@ -39,19 +37,14 @@ fn main() {
         "seed-for-all-runs" => Fault::SeedForAllRuns,
         "seed-per-pair" => Fault::SeedPerPair,
         "copied-token" => Fault::CopiedToken,
-        "rank-off-by-one" => Fault::RankOffByOne,
+        "off-by-one" => Fault::OffByOne,
         "healthy" | "short" | "long" => Fault::Healthy,
         _ => panic!("there is no such fault"),
     };
     let device = cape_models::load(model).unwrap();
-    let settings = Settings {
-        epsilon: Epsilon::new(factor * epsilon.parse::<f64>().unwrap()).unwrap(),
-        buckets: Buckets::Ranked { alpha: None },
-        context,
-        candidates: Candidates::default(),
-        utility: Utility::default(),
-    };
-    let cape = Cape::new(Arc::clone(&device.model), settings).unwrap();
+    let epsilon = Epsilon::new(factor * epsilon.parse::<f64>().unwrap()).unwrap();
+    let settings = Settings { context, ..Settings::new(epsilon) };
+    let cape = CapePaper::new(Arc::clone(&device.model), settings).unwrap();
     let seed = cape::rng::secure().unwrap().next_u64();
     for (line, text) in (0..).zip(std::io::stdin().lock().lines()) {
         let text = text.unwrap();

@@ -79,8 +79,11 @@ fn misused(error: &clap::Error) -> Failure {
     match error.kind() {
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
             let values = known(ContextKind::ValidValue).filter(|values| !values.is_empty());
+            let names = ["FILE", "DIR", "WORD", "TEXT", "NAME", "URL", "COMMAND"];
             let kind = if flag.contains("<ADDRESS>") {
                 "an address with a port, such as 127.0.0.1:8787"
+            } else if names.iter().any(|name| flag.contains(name)) {
+                "a value"
             } else {
                 "a number"
             };
@@ -127,9 +130,9 @@ fn misused(error: &clap::Error) -> Failure {
 pub(crate) enum Command {
     /// Perturb a prompt: the released text goes to stdout, the privacy statement to stderr
     Perturb(PerturbArgs),
-    /// Show the distribution at one token before any draw
+    /// Show the distribution at one word before any draw
     Explain(ExplainArgs),
-    /// Check whether what is stated holds
+    /// Test the stated privacy guarantee
     Audit(AuditArgs),
     /// Find a model's logit range on public text and store it beside the model
     Calibrate(CalibrateArgs),
@@ -154,17 +157,10 @@ pub(crate) enum Command {
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Settings (also as CAPE_EPSILON and so on, or in cape.toml)")]
 pub(crate) struct MechanismArgs {
-    /// Cape, or one of those that it is compared with [default: cape]
-    #[arg(long, env = "CAPE_MECHANISM", hide_env = true, value_enum)]
-    pub(crate) mechanism: Option<MechanismArg>,
-
-    /// Privacy budget ε per token [default: 12]
+    /// Privacy budget ε₁ between any two protected words [default: 7]
     ///
-    /// Whichever token really stood at a position, the probability of releasing any given token
-    /// there changes by at most the factor e^ε. Smaller is more private and less useful. At 12 that
-    /// factor is about 163,000 in the worst case, and with the default settings about a fifth of
-    /// the sensitive words stay as they were; at 6 it is 403 and nearly all are replaced. A prompt
-    /// of k sensitive tokens spends k·ε in all.
+    /// Smaller is more private and less useful. For other mechanisms (--mechanism) it is their ε, which
+    /// means something else [default: 6].
     #[arg(
         short,
         long,
@@ -175,45 +171,90 @@ pub(crate) struct MechanismArgs {
     )]
     pub(crate) epsilon: Option<f64>,
 
-    /// How a candidate is selected by its utility [default: ranked]
-    #[arg(long, env = "CAPE_BUCKETS", hide_env = true, value_enum)]
-    pub(crate) buckets: Option<BucketsArg>,
+    /// Which words are protected [default: personal]
+    #[arg(short, long, env = "CAPE_PROFILE", hide_env = true, value_enum)]
+    pub(crate) profile: Option<ProfileArg>,
 
-    /// What the device model may see around a token [default: released]
-    #[arg(long, env = "CAPE_CONTEXT", hide_env = true, value_enum)]
-    pub(crate) context: Option<ContextArg>,
+    /// A word to protect, in upper or lower case, or a file with one word a line; may be repeated
+    #[arg(long, env = "CAPE_PROTECT", hide_env = true, value_name = "WORD|FILE")]
+    pub(crate) protect: Vec<String>,
 
-    /// What a token may be replaced by [default: common]
-    #[arg(long, env = "CAPE_CANDIDATES", hide_env = true, value_enum)]
-    pub(crate) candidates: Option<CandidatesArg>,
+    /// A word to treat as ordinary, in upper or lower case, or a file of them; may be repeated
+    #[arg(long, env = "CAPE_ORDINARY", hide_env = true, value_name = "WORD|FILE")]
+    pub(crate) ordinary: Vec<String>,
 
-    /// Exponent α of the law over ranks, for ranked [default: ε / ln n]
+    /// A word or phrase to send unchanged, or a file of them; no ε covers it; may be repeated
+    #[arg(long, env = "CAPE_KEEP", hide_env = true, value_name = "PHRASE|FILE")]
+    pub(crate) keep: Vec<String>,
+
+    /// A protected word mostly becomes one of its K nearest words [default: 100]
+    #[arg(short, long, env = "CAPE_K", hide_env = true, value_name = "K", hide_short_help = true)]
+    pub(crate) k: Option<usize>,
+
+    /// How fast the probability falls after the K nearest words; without it, all others are alike
     ///
-    /// A larger α keeps more tokens at the same ε, a smaller one spreads more.
+    /// The probability at rank r is that of the first times (r/K)^−ALPHA, or e^−ε where that is more.
+    /// With --k 1 this is the power law.
     #[arg(
         long,
         env = "CAPE_ALPHA",
         hide_env = true,
         value_name = "ALPHA",
-        allow_negative_numbers = true
+        allow_negative_numbers = true,
+        hide_short_help = true
     )]
     pub(crate) alpha: Option<f64>,
 
-    /// How context and meaning make a utility, for ranked [default: paper]
-    #[arg(long, env = "CAPE_UTILITY", hide_env = true)]
-    pub(crate) utility: Option<UtilityArg>,
+    /// ε₂ of ordinary words [default: ln n + 13.8, so that one in a million is replaced]
+    #[arg(
+        long,
+        env = "CAPE_EPSILON_ORDINARY",
+        hide_env = true,
+        value_name = "EPSILON",
+        allow_negative_numbers = true,
+        hide_short_help = true
+    )]
+    pub(crate) epsilon_ordinary: Option<f64>,
 
-    /// How far apart two meanings are [default: cosine; euclidean for equal-width]
-    #[arg(long, env = "CAPE_DISTANCE", hide_env = true)]
-    pub(crate) distance: Option<DistanceArg>,
+    /// How the text is cut into words [default: prose]
+    #[arg(long, env = "CAPE_FORMAT", hide_env = true, value_enum, hide_short_help = true)]
+    pub(crate) format: Option<FormatArg>,
 
-    /// Importance λ_L of the context in the utility [default: 0.5, log-linear 0.02]
+    /// Perturb text in another script than Latin, too: all of it becomes English words
+    #[arg(long, env = "CAPE_ANY_SCRIPT", hide_env = true, hide_short_help = true)]
+    pub(crate) any_script: bool,
+
+    /// Settings file [default: cape.toml, if it is there]
+    #[arg(long, env = "CAPE_CONFIG", hide_env = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Cape, or one of the mechanisms that it is compared with [default: cape]
+    #[arg(long, env = "CAPE_MECHANISM", hide_env = true, value_enum, hide_short_help = true)]
+    pub(crate) mechanism: Option<MechanismArg>,
+
+    #[command(flatten)]
+    pub(crate) paper: CapePaperArgs,
+
+    #[command(flatten)]
+    pub(crate) baseline: BaselineArgs,
+}
+
+/// The settings of the paper's mechanism.
+#[derive(Args, Clone)]
+#[command(next_help_heading = "Settings of --mechanism cape-paper")]
+pub(crate) struct CapePaperArgs {
+    /// What the device model may see around a token [default: raw]
+    #[arg(long, env = "CAPE_CONTEXT", hide_env = true, value_enum, hide_short_help = true)]
+    pub(crate) context: Option<ContextArg>,
+
+    /// Importance λ_L of the context in the utility [default: 0.5]
     #[arg(
         long,
         env = "CAPE_LAMBDA_L",
         hide_env = true,
         value_name = "LAMBDA",
-        allow_negative_numbers = true
+        allow_negative_numbers = true,
+        hide_short_help = true
     )]
     pub(crate) lambda_l: Option<f64>,
 
@@ -223,53 +264,78 @@ pub(crate) struct MechanismArgs {
         env = "CAPE_LAMBDA_D",
         hide_env = true,
         value_name = "LAMBDA",
-        allow_negative_numbers = true
+        allow_negative_numbers = true,
+        hide_short_help = true
     )]
     pub(crate) lambda_d: Option<f64>,
 
-    /// Number N_b of buckets, for equal-width [default: 50]
+    /// Number N_b of buckets [default: 50]
     #[arg(
         long,
         env = "CAPE_BUCKET_COUNT",
         hide_env = true,
         value_name = "N",
-        allow_negative_numbers = true
+        allow_negative_numbers = true,
+        hide_short_help = true
     )]
     pub(crate) bucket_count: Option<usize>,
 
     /// Device model: a name from `cape models`, a name on the Hugging Face hub that was pulled, or a
     /// folder [default: default]
-    #[arg(short, long, env = "CAPE_MODEL", hide_env = true, value_name = "NAME|DIR")]
+    #[arg(
+        short,
+        long,
+        env = "CAPE_MODEL",
+        hide_env = true,
+        value_name = "NAME|DIR",
+        hide_short_help = true
+    )]
     pub(crate) model: Option<String>,
 
     /// In which numbers the device model computes [default: auto]
     ///
     /// It changes which words come out, a little, and never the guarantee.
-    #[arg(long, env = "CAPE_ARITHMETIC", hide_env = true, value_enum)]
+    #[arg(long, env = "CAPE_ARITHMETIC", hide_env = true, value_enum, hide_short_help = true)]
     pub(crate) arithmetic: Option<ArithmeticArg>,
 
     /// Which instructions compute the model's integers: amx, vnni, avx2 or portable [default: the
     /// fastest that this machine has]
     #[arg(long, env = "CAPE_KERNEL", hide_env = true, value_name = "NAME", hide_short_help = true)]
     pub(crate) kernel: Option<String>,
+}
 
-    /// More words to keep, one word or phrase a line
-    #[arg(long, env = "CAPE_KEEP", hide_env = true, value_name = "FILE")]
-    pub(crate) keep: Option<PathBuf>,
+/// Which words are protected.
+#[derive(Clone, Copy, PartialEq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ProfileArg {
+    /// Names, numbers, all that is no common word, and words of illness, religion, politics, sex,
+    /// crime and money
+    Personal,
+    /// All words but stopwords: the paper's protocol
+    Everything,
+    /// Names, numbers, and all that is no common word
+    Names,
+}
 
-    /// Settings file [default: cape.toml, if it is there]
-    #[arg(long, env = "CAPE_CONFIG", hide_env = true, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub(crate) baseline: BaselineArgs,
+/// What a text is.
+#[derive(Clone, Copy, PartialEq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum FormatArg {
+    /// Text as people write it
+    Prose,
+    /// Source code
+    Code,
+    /// A JSON document
+    Json,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum MechanismArg {
-    /// By context and meaning, with an ε that is proven
+    /// Whole words by a law over ranks: ε is proven for every word
     Cape,
+    /// The paper's: pieces of words by context and meaning; a bound larger than ε is proven
+    CapePaper,
     /// Any word by how near it is: ε per unit of distance
     Santext,
     /// The same for rare words; frequent ones are mostly kept
@@ -288,49 +354,11 @@ pub(crate) enum MechanismArg {
 
 #[derive(Clone, Copy, ValueEnum, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum BucketsArg {
-    /// Draw a rank from a public law: ε holds as asked, proven
-    Ranked,
-    /// The paper's equal-width buckets: another bound holds in the place of ε, proven
-    EqualWidth,
-}
-
-#[derive(Clone, Copy, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
 pub(crate) enum ContextArg {
-    /// What was released so far and the kept words: one token costs ε once
+    /// What was released so far and the kept words: one token costs the bound once
     Released,
-    /// The true prompt, as in the paper: one token costs ε at every position
+    /// The true prompt, as in the paper: one token costs the bound at every position
     Raw,
-}
-
-#[derive(Clone, Copy, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum CandidatesArg {
-    /// Words by the 10,000 most common word beginnings, continuations by continuations
-    Common,
-    /// Words by word beginnings, continuations by continuations
-    Typed,
-    /// By any entry of the vocabulary, as in the paper
-    All,
-}
-
-#[derive(Clone, Copy, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum UtilityArg {
-    /// L^λ_L · D^λ_D from the clipped logit and the distance
-    Paper,
-    /// λ_L · log-probability − λ_D · distance
-    LogLinear,
-}
-
-#[derive(Clone, Copy, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum DistanceArg {
-    /// Of the directions of the model's input embeddings
-    Cosine,
-    /// Of the embeddings themselves, as in the paper
-    Euclidean,
 }
 
 #[derive(Clone, Copy, ValueEnum, Deserialize)]
@@ -347,13 +375,29 @@ pub(crate) enum ArithmeticArg {
 }
 
 #[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct PerturbArgs {
     /// The prompt; without it, stdin is read (which keeps it out of the shell's history)
     pub(crate) text: Option<String>,
 
-    /// Treat every line of the input as a prompt of its own
+    /// Treat every line of the input as a prompt; a word becomes the same in all of them
     #[arg(long)]
     pub(crate) lines: bool,
+
+    /// Repeat the draws of earlier releases with this file, so that a word always becomes the same
+    ///
+    /// The file is made if it does not exist. It holds a secret and none of your words. Keep it to
+    /// yourself: with it, a release tells much more about your words.
+    #[arg(long, value_name = "FILE", conflicts_with = "seed")]
+    pub(crate) memory: Option<PathBuf>,
+
+    /// With --lines: draw each line anew
+    #[arg(long, requires = "lines", conflicts_with = "memory")]
+    pub(crate) separate: bool,
+
+    /// Text to send unchanged before the release; no ε covers it
+    #[arg(short, long, value_name = "TEXT", conflicts_with = "json")]
+    pub(crate) instruction: Option<String>,
 
     /// For experiments: reproducible draws, which carry no guarantee
     #[arg(long, value_name = "SEED", allow_negative_numbers = true)]
@@ -363,7 +407,7 @@ pub(crate) struct PerturbArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Show original and release side by side on stderr (to draw again until you like it voids ε)
+    /// Show what was replaced, on stderr (to draw again until you like it voids ε)
     #[arg(long, conflicts_with = "lines")]
     pub(crate) diff: bool,
 
@@ -376,9 +420,9 @@ pub(crate) struct ExplainArgs {
     /// The prompt; without it, stdin is read
     pub(crate) text: Option<String>,
 
-    /// Which sensitive token, counted from 1
-    #[arg(short, long, value_name = "K")]
-    pub(crate) token: usize,
+    /// Which word, counted from 1; of mechanisms on tokens, which sensitive token
+    #[arg(short, long, value_name = "NUMBER", alias = "token")]
+    pub(crate) word: usize,
 
     /// How the prompt was released, for the released context; without it, the other sensitive
     /// tokens are masked
@@ -410,11 +454,12 @@ pub(crate) struct CalibrateArgs {
 /// Everything comes from flags: the command line says what was measured.
 #[derive(Args)]
 pub(crate) struct BenchArgs {
-    /// A model to measure, as for `cape perturb`; may be given several times
-    #[arg(short, long, value_name = "NAME|DIR", default_value = cape_models::DEFAULT)]
+    /// A device model to measure with the paper's mechanism, in place of Cape on words; may be given
+    /// several times
+    #[arg(short, long, value_name = "NAME|DIR")]
     pub(crate) model: Vec<String>,
 
-    /// Lengths of the prompts, in tokens
+    /// Lengths of the prompts, in words; of device models, in tokens
     #[arg(
         short, long, value_name = "N,…", value_delimiter = ',', default_value = "8,24,64",
         value_parser = clap::value_parser!(u16).range(1..)

@@ -70,11 +70,9 @@ impl From<cape::Error> for Failure {
     fn from(error: cape::Error) -> Self {
         use cape::Error as E;
         let (hint, usage) = match &error {
-            E::Epsilon(_) => ("try --epsilon 12; smaller is more private", true),
+            E::Epsilon(_) => ("leave it out for the default; smaller is more private", true),
             E::Setting { .. } => ("`cape perturb --help` explains every setting", true),
-            E::Underflow { .. } => {
-                ("take a smaller --epsilon; cape's ranked buckets, its default, take any", true)
-            }
+            E::Underflow { .. } => ("take a smaller --epsilon", true),
             E::ControlCharacter { code: 0x80.., .. } => {
                 ("remove it first, for example with: perl -CSD -pe 's/[\\x{80}-\\x{9f}]//g'", false)
             }
@@ -82,6 +80,13 @@ impl From<cape::Error> for Failure {
                 "remove it first, for example with: tr -d '\\000-\\010\\013\\014\\016-\\037\\177'",
                 false,
             ),
+            E::Script => (
+                "--any-script perturbs it all the same: every run of letters becomes an English word",
+                false,
+            ),
+            E::Phrase(_) => {
+                ("give one word at a time, and no number or address; --keep takes phrases", true)
+            }
             E::Entropy(_) => ("nothing was released; try again when the system has entropy", false),
             E::Tokenizer(_) => ("a tokenizer of WordPiece or byte-level BPE is needed", false),
             _ => ("nothing was released", false),

@@ -4,9 +4,11 @@ mod args;
 mod commands;
 mod failure;
 mod input;
+mod memory;
 mod output;
 mod position;
 mod settings;
+mod warnings;
 
 use std::process::ExitCode;
 

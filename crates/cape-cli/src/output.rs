@@ -1,45 +1,47 @@
-//! What people and machines read: the privacy statement, JSON, the side-by-side view, progress.
+//! What people and machines read: the privacy statement, the view of what was replaced, progress.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
-use std::io::{ErrorKind, Write as _};
+use std::io::{ErrorKind, IsTerminal, Write as _};
 use std::time::Duration;
 
 use cape::privacy::{Evidence, Guarantee, Notion, Reach};
-use cape::text::{Outcome, Release, Why};
+use cape::sanitizer::Sanitizer;
+use cape::text::{Level, Release};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
-use unicode_width::UnicodeWidthStr;
 
 use crate::failure::{Done, Failure, io};
-use crate::settings::Form;
 
 /// The privacy statement over one or more releases.
-pub(crate) struct Statement {
-    form: Form,
+pub(crate) struct Statement<'a> {
+    sanitizer: &'a Sanitizer,
     guarantee: Guarantee,
     seeded: bool,
     prompts: usize,
-    sensitive: usize,
-    /// Tokens that no ε covers.
+    words: usize,
+    protected: usize,
+    /// Draws of all prompts, each for itself.
+    draws: usize,
+    /// Words that no ε covers.
     uncovered: usize,
-    /// The most sensitive tokens in any one prompt.
+    /// The most draws in any one prompt.
     longest: usize,
-    most_kept: f64,
     kept: BTreeMap<&'static str, usize>,
 }
 
-impl Statement {
-    pub(crate) fn of(form: Form, release: &Release) -> Self {
+impl<'a> Statement<'a> {
+    pub(crate) fn of(sanitizer: &'a Sanitizer, release: &Release) -> Self {
         let mut statement = Self {
-            form,
+            sanitizer,
             guarantee: release.privacy.guarantee,
             seeded: release.privacy.seeded,
             prompts: 0,
-            sensitive: 0,
+            words: 0,
+            protected: 0,
+            draws: 0,
             uncovered: 0,
             longest: 0,
-            most_kept: 0.0,
             kept: BTreeMap::new(),
         };
         statement.add(release);
@@ -49,79 +51,134 @@ impl Statement {
     pub(crate) fn add(&mut self, release: &Release) {
         let privacy = &release.privacy;
         self.prompts += 1;
-        self.sensitive += privacy.sensitive;
+        self.words += privacy.words;
+        self.protected += privacy.protected;
+        self.draws += privacy.draws;
         self.uncovered += privacy.uncovered;
-        self.longest = self.longest.max(privacy.sensitive);
-        self.most_kept = self.most_kept.max(privacy.most_kept);
-        for token in &release.tokens {
-            if let Outcome::Kept(why) = token.outcome
-                && why != Why::Space
-            {
-                *self.kept.entry(why.as_str()).or_default() += 1;
-            }
+        self.longest = self.longest.max(privacy.draws);
+        // each release states what its own kinds of words need
+        let (all, new) = (&mut self.guarantee, privacy.guarantee);
+        all.most_kept = all.most_kept.max(new.most_kept);
+        all.most_guessed = all.most_guessed.max(new.most_guessed);
+        for word in release.words.iter().filter(|word| word.level == Level::Kept) {
+            *self.kept.entry(word.why.as_str()).or_default() += 1;
         }
     }
 
-    /// What is promised for one token.
+    /// What is promised.
     fn promise(&self) -> String {
-        let Guarantee { nominal, bound, notion, evidence, .. } = self.guarantee;
-        let form = match self.form.cape {
-            Some((buckets, context)) => format!("{buckets}, {context} context"),
-            None => self.form.mechanism.to_owned(),
-        };
+        let Guarantee { nominal, bound, protected, notion, evidence, .. } = self.guarantee;
+        let name = self.sanitizer.about().mechanism;
         let (asked, at_most) = (nominal.get(), up(bound));
+        if let Some(cape) = self.sanitizer.cape() {
+            let form = format!("{name}, profile {}", cape.settings().profile.as_str());
+            let epsilons = format!(
+                "ε = {} between any two protected words, {at_most} between any two words",
+                up(protected)
+            );
+            return if self.seeded {
+                format!(
+                    "NONE: drawn with --seed, for experiments only\n         \
+                         ({epsilons} without it; {form})"
+                )
+            } else {
+                format!("{epsilons}: proven ({form})")
+            };
+        }
         match (notion, evidence) {
             (Notion::Ldp, _) if self.seeded => format!(
                 "NONE: drawn with --seed, for experiments only \
-                 (ε = {at_most} per token without it; {form})"
+                 (ε = {at_most} per token without it; {name})"
             ),
-            _ if self.seeded => format!("NONE: drawn with --seed, for experiments only ({form})"),
+            _ if self.seeded => format!("NONE: drawn with --seed, for experiments only ({name})"),
             (Notion::MetricLdp, _) => format!(
-                "ε = {asked} per unit of distance, proven ({form});\n         \
+                "ε = {asked} per unit of distance, proven ({name});\n         \
                  for two words far apart ε = {at_most}"
             ),
             (Notion::MetricLdpOfSome, _) => format!(
-                "ε = {asked} per unit of distance between two rare words, proven ({form});\n         \
+                "ε = {asked} per unit of distance between two rare words, proven ({name});\n         \
                  for two of them far apart ε = {at_most}; nothing for frequent words"
             ),
             (Notion::WithinList, _) => format!(
-                "ε = {asked} between two words of one list, proven ({form});\n         \
+                "ε = {asked} between two words of one list, proven ({name});\n         \
                  which list it is, everybody can see"
             ),
-            (_, Evidence::Proof) => format!("ε = {bound} per token, proven ({form})"),
-            (_, Evidence::Bound) => {
+            (_, Evidence::Proof | Evidence::Bound) => {
                 format!(
-                    "ε = {asked} was asked; what is proven is at most {at_most} per draw ({form})"
+                    "ε = {asked} was asked; what is proven is at most {at_most} per draw ({name})"
                 )
             }
-            _ => format!("NONE is proven: ε = {asked} is no more than a setting ({form})"),
+            _ => format!("NONE is proven: ε = {asked} is no more than a setting ({name})"),
         }
     }
 
     /// What it comes to for a prompt, or for all of them.
     fn spent(&self) -> String {
-        let tokens = plural(self.sensitive, "sensitive token");
         let prompts = match self.prompts {
             1 => String::new(),
             n => format!("{}, ", plural(n, "prompt")),
         };
-        if self.guarantee.bound.is_infinite() || self.sensitive == 0 {
-            return format!("{prompts}{tokens} drawn for");
+        let words = if self.sanitizer.cape().is_some() {
+            let words = plural(self.words, "word");
+            format!("{words}, {} of them protected (which you alone should know)", self.protected)
+        } else {
+            plural(self.words - self.uncovered, "sensitive token")
+        };
+        if self.guarantee.bound.is_infinite() || self.draws == 0 {
+            return format!("{prompts}{words} drawn for");
         }
         let would = if self.seeded { "it would be " } else { "" };
         let longest = up(self.guarantee.prompt(self.longest));
-        let sum = up(self.guarantee.prompt(self.sensitive));
+        let sum = up(self.guarantee.prompt(self.draws));
         match self.prompts {
-            1 => format!("{tokens}: {would}ε = {longest} for the whole prompt"),
-            _ => format!("{prompts}{tokens}: {would}ε = {longest} for the longest, {sum} in all"),
+            1 => format!("{words}: {would}ε = {longest} for the whole prompt"),
+            _ => format!("{prompts}{words}: {would}ε = {longest} for the longest, {sum} in all"),
         }
+    }
+
+    /// What that means for a word, from the law's integers.
+    fn in_practice(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent = |share: f64| {
+            let percent = (share * 1000.0).ceil() / 10.0;
+            if percent < 10.0 {
+                format!("{percent:.1}%")
+            } else {
+                format!("{:.0}%", percent.ceil())
+            }
+        };
+        let Guarantee { most_kept, near, most_guessed, .. } = self.guarantee;
+        let Some((k, near)) = near else {
+            if self.draws > 0 && most_kept < 0.995 {
+                let percent = percent(most_kept);
+                writeln!(
+                    f,
+                    "         each sensitive token stays the same with probability {percent} at most"
+                )?;
+            }
+            return Ok(());
+        };
+        if self.protected > 0 {
+            writeln!(
+                f,
+                "         a protected word stays itself with probability {} at most, and becomes one of its\n         \
+                 {k} nearest with {}; whoever must choose between two given words is right in {} of cases at most",
+                percent(most_kept),
+                percent(near),
+                percent(most_guessed),
+            )?;
+        }
+        writeln!(
+            f,
+            "         ordinary words are sent unchanged but for case; spaces, punctuation, how many words there are\n         \
+             and which of them are equal are not hidden"
+        )
     }
 }
 
-impl fmt::Display for Statement {
+impl fmt::Display for Statement<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.sensitive + self.uncovered == 0 {
-            return writeln!(f, "privacy: no sensitive token; returned as it is, nothing spent");
+        if self.draws + self.uncovered == 0 {
+            return writeln!(f, "privacy: nothing was drawn; returned as it is, nothing spent");
         }
         writeln!(f, "privacy: {}", self.promise())?;
         writeln!(f, "         {}", self.spent())?;
@@ -133,30 +190,25 @@ impl fmt::Display for Statement {
             )?;
         }
         if !self.kept.is_empty() {
+            let what = if self.sanitizer.cape().is_some() { "word" } else { "token" };
             let count = self.kept.values().sum();
-            let (kept, is) =
-                (plural(count, "token"), if count == 1 { "it is" } else { "they are" });
+            let (kept, is) = (plural(count, what), if count == 1 { "it is" } else { "they are" });
             let reasons = self.kept.iter().map(|(why, n)| match *why {
                 "stopword" => plural(*n, why),
                 "punctuation" => plural(*n, "punctuation mark"),
                 "frequent" => plural(*n, "frequent word"),
                 "unknown" => plural(*n, "unknown word"),
+                "listed" => format!("{n} on your list"),
                 other => format!("{n} {other}"),
             });
             let reasons = reasons.collect::<Vec<_>>().join(", ");
-            writeln!(f, "         {kept} kept as {is}: {reasons}")?;
+            writeln!(f, "         {kept} sent as {is}: {reasons}")?;
         }
         if self.uncovered > 0 {
             writeln!(f, "         {} that no ε covers", plural(self.uncovered, "token"))?;
         }
-        if self.sensitive > 0 && self.most_kept < 0.995 {
-            let percent = (self.most_kept * 100.0).ceil();
-            writeln!(
-                f,
-                "         each sensitive token stays the same with probability {percent}% at most"
-            )?;
-        }
-        match &self.form.words {
+        self.in_practice(f)?;
+        match &self.sanitizer.about().words {
             Some(words) => writeln!(f, "         drawn from {words}"),
             None => Ok(()),
         }
@@ -172,82 +224,6 @@ fn up(loss: f64) -> String {
 
 fn plural(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
-}
-
-/// A release for machines.
-#[derive(Serialize)]
-pub(crate) struct ReleaseJson<'a> {
-    text: &'a str,
-    tokens: Vec<TokenJson<'a>>,
-    privacy: PrivacyJson,
-}
-
-#[derive(Serialize)]
-struct TokenJson<'a> {
-    start: usize,
-    end: usize,
-    original: &'a str,
-    released: &'a str,
-    kept: Option<&'static str>,
-}
-
-#[derive(Serialize)]
-struct PrivacyJson {
-    mechanism: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    buckets: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    context: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    words: Option<String>,
-    epsilon_nominal: f64,
-    epsilon_per_token: f64,
-    epsilon_one_token: f64,
-    sensitive_tokens: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    uncovered_tokens: Option<usize>,
-    epsilon_prompt: f64,
-    notion: String,
-    evidence: String,
-    most_kept: f64,
-    /// Depends on the true tokens: private, like `original`.
-    expected_kept: Option<f64>,
-}
-
-pub(crate) fn release<'a>(text: &'a str, release: &'a Release, form: &Form) -> ReleaseJson<'a> {
-    let privacy = &release.privacy;
-    // the space before a word is no token to a reader: it has no text
-    let shown = release.tokens.iter().filter(|token| token.outcome != Outcome::Kept(Why::Space));
-    let tokens = shown.map(|token| TokenJson {
-        start: token.start,
-        end: token.end,
-        original: &text[token.start..token.end],
-        released: &token.released,
-        kept: match token.outcome {
-            Outcome::Kept(why) => Some(why.as_str()),
-            _ => None,
-        },
-    });
-    ReleaseJson {
-        text: &release.text,
-        tokens: tokens.collect(),
-        privacy: PrivacyJson {
-            mechanism: form.mechanism,
-            buckets: form.cape.map(|(buckets, _)| buckets),
-            context: form.cape.map(|(_, context)| context),
-            words: form.words.clone(),
-            epsilon_nominal: privacy.guarantee.nominal.get(),
-            epsilon_per_token: privacy.guarantee.bound,
-            epsilon_one_token: privacy.epsilon_one_token(),
-            sensitive_tokens: privacy.sensitive,
-            uncovered_tokens: form.words.is_some().then_some(privacy.uncovered),
-            epsilon_prompt: privacy.epsilon_prompt(),
-            notion: privacy.holds().notion.to_string(),
-            evidence: privacy.holds().evidence.to_string(),
-            most_kept: privacy.most_kept,
-            expected_kept: privacy.expected_kept,
-        },
-    }
 }
 
 pub(crate) fn json(value: &impl Serialize) -> String {
@@ -275,41 +251,40 @@ pub(crate) fn note(text: &impl fmt::Display) {
     let _ = write!(std::io::stderr().lock(), "{text}");
 }
 
-/// The width of a column of the side-by-side view.
-const COLUMN: usize = 44;
-
-/// Original and release side by side, replaced tokens in brackets.
+/// The original and what is sent in its place, line by line; words that were replaced are in colour on a
+/// terminal, and else in brackets.
 pub(crate) fn diff(text: &str, release: &Release) -> String {
-    let mut rows: Vec<(String, String)> = vec![(String::new(), String::new())];
-    let mut at = 0;
-    for token in &release.tokens {
-        let gap = &text[at..token.start];
-        let original = &text[token.start..token.end];
-        let (left, right) = if matches!(token.outcome, Outcome::Kept(_)) {
-            (original.to_owned(), original.to_owned())
-        } else if original == token.released || original.to_lowercase() == token.released {
-            (format!("~{original}~"), format!("~{original}~"))
+    diff_with(text, release, std::io::stderr().is_terminal())
+}
+
+fn diff_with(text: &str, release: &Release, colour: bool) -> String {
+    let mark = |word: &str, code: &str| {
+        if colour { format!("\u{1b}[{code}m{word}\u{1b}[0m") } else { format!("[{word}]") }
+    };
+    let (mut original, mut sent, mut at) = (String::new(), String::new(), 0);
+    for word in &release.words {
+        let (gap, own) = (&text[at..word.start], &text[word.start..word.end]);
+        original.push_str(gap);
+        sent.push_str(gap);
+        if own == word.released {
+            original.push_str(own);
+            sent.push_str(own);
         } else {
-            (format!("[{original}]"), format!("[{}]", token.released))
-        };
-        let wide = |row: &str, more: &str| row.width() + more.width() + 1 > COLUMN;
-        let new_line = gap.contains('\n');
-        if let Some((l, r)) = rows.last_mut() {
-            if !new_line && !wide(l, &left) && !wide(r, &right) {
-                let gap = if gap.is_empty() || l.is_empty() { "" } else { " " };
-                let _ = (write!(l, "{gap}{left}"), write!(r, "{gap}{right}"));
-            } else {
-                rows.push((left, right));
-            }
+            original.push_str(&mark(own, "31"));
+            sent.push_str(&mark(&word.released, "32"));
         }
-        at = token.end;
+        at = word.end;
     }
-    let mut out = format!("{:COLUMN$} | {}\n", "original", "released");
-    for (left, right) in rows {
-        let pad = COLUMN.saturating_sub(left.width());
-        let _ = writeln!(out, "{left}{:pad$} | {right}", "");
+    original.push_str(&text[at..]);
+    sent.push_str(&text[at..]);
+    // a replaced word has no line break in it, but what it replaced may have had one
+    let mut out = String::new();
+    for line in original.lines() {
+        let _ = writeln!(out, "- {line}");
     }
-    out.push_str("[replaced]  ~drawn, but the same~  kept\n");
+    for line in sent.lines() {
+        let _ = writeln!(out, "+ {line}");
+    }
     out
 }
 

@@ -1,6 +1,6 @@
 //! Which token of a prompt is meant, and what was released around it.
 
-use cape::sanitize::recover;
+use cape::assemble::recover;
 use cape::text::{TokenId, Tokens};
 use cape::vocab::Vocab;
 
@@ -13,7 +13,7 @@ pub(crate) fn sensitive(tokens: &Tokens, k: usize) -> Done<usize> {
             format!("there is no sensitive token {k}"),
             match tokens.sensitive().count() {
                 0 => "the prompt has none: all of it is kept".into(),
-                n => format!("the prompt has {n}: --token takes 1 to {n}"),
+                n => format!("the prompt has {n}: --word takes 1 to {n}"),
             },
         )
     })

@@ -1,32 +1,36 @@
-//! Flags, `CAPE_*` variables and `cape.toml` made into the mechanism's settings.
+//! Flags, `CAPE_*` variables and `cape.toml` made into a mechanism's settings.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cape::context::Context;
-use cape::distance::Distance;
 use cape::keep::KeepList;
-use cape::mechanism::cape::{Buckets, Cape, Settings};
+use cape::law::Shape;
+use cape::levels::Profile;
+use cape::lexicon::Lexicon;
+use cape::mechanism::cape::{self as words, Cape};
+use cape::mechanism::cape_paper::{self, CapePaper};
 use cape::mechanism::{Baseline, Mechanism, Unknown};
-use cape::privacy::Epsilon;
+use cape::privacy::{Epsilon, Guarantee};
+use cape::sanitizer::{About, Sanitizer};
 use cape::tokenizer::{Split, Tokenizer};
 use cape::utility::Utility;
-use cape::vocab::Candidates;
 use cape_models::baselines::{self, Kind, Prepared, Source};
 use cape_models::vectors::{self, Cache, Phase, Vectors};
 use cape_models::{Arithmetic, Device, Kernel, Options};
 use serde::Deserialize;
 
 use crate::args::{
-    ArithmeticArg, BucketsArg, CandidatesArg, ContextArg, DistanceArg, MechanismArg, MechanismArgs,
-    UnknownArg, UtilityArg, WordsArg,
+    ArithmeticArg, ContextArg, FormatArg, MechanismArg, MechanismArgs, ProfileArg, UnknownArg,
+    WordsArg,
 };
 use crate::failure::{Done, Failure, io};
 use crate::output::{self, note};
 
 const FILE: &str = "cape.toml";
-const EPSILON: f64 = 12.0;
-const BUCKET_COUNT: usize = 50;
+
+/// ε of the mechanisms on tokens: the paper's usual.
+const EPSILON: f64 = 6.0;
 
 /// What `cape.toml` may hold; the flags of the same names come first.
 #[derive(Default, Deserialize)]
@@ -34,19 +38,26 @@ const BUCKET_COUNT: usize = 50;
 struct File {
     mechanism: Option<MechanismArg>,
     epsilon: Option<f64>,
-    buckets: Option<BucketsArg>,
-    context: Option<ContextArg>,
-    candidates: Option<CandidatesArg>,
+    profile: Option<ProfileArg>,
+    #[serde(default)]
+    protect: Words,
+    #[serde(default)]
+    ordinary: Words,
+    #[serde(default)]
+    keep: Words,
+    k: Option<usize>,
     alpha: Option<f64>,
-    utility: Option<UtilityArg>,
-    distance: Option<DistanceArg>,
+    epsilon_ordinary: Option<f64>,
+    format: Option<FormatArg>,
+    #[serde(default)]
+    any_script: bool,
+    context: Option<ContextArg>,
     lambda_l: Option<f64>,
     lambda_d: Option<f64>,
     bucket_count: Option<usize>,
     model: Option<String>,
     arithmetic: Option<ArithmeticArg>,
     kernel: Option<String>,
-    keep: Option<PathBuf>,
     vectors: Option<PathBuf>,
     corpus: Option<PathBuf>,
     unknown: Option<UnknownArg>,
@@ -55,21 +66,55 @@ struct File {
     sensitive_share: Option<f64>,
     frequent_drawn: Option<f64>,
     proxy: Option<cape_proxy::Settings>,
+    /// Where the file lies: its paths begin there.
+    #[serde(skip)]
+    folder: PathBuf,
 }
 
-/// A mechanism with its tokenizer and its keep list, ready for prompts.
-pub(crate) struct Ready {
+/// Words, or files of them: one, or a list. What is wrong with it is said without a word of it.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a word or a file is missing: write \"…\" or [\"…\", \"…\"]")]
+enum Words {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl Default for Words {
+    fn default() -> Self {
+        Self::Several(Vec::new())
+    }
+}
+
+impl Words {
+    fn as_slice(&self) -> &[String] {
+        match self {
+            Self::One(word) => std::slice::from_ref(word),
+            Self::Several(words) => words,
+        }
+    }
+}
+
+/// The mechanism that was asked for, ready for prompts.
+pub(crate) enum Ready {
+    /// Cape on words.
+    Cape(Box<Cape>),
+    /// A mechanism on tokens.
+    Tokens(Box<OnTokens>),
+}
+
+/// A mechanism on tokens, with what cuts texts for it.
+pub(crate) struct OnTokens {
     pub(crate) tokenizer: Arc<Tokenizer>,
     pub(crate) keep: KeepList,
     pub(crate) chosen: Chosen,
     /// The user's own list of words to keep.
-    listed: Option<String>,
+    listed: Vec<String>,
 }
 
-/// The mechanism that was asked for.
+/// Which of them.
 pub(crate) enum Chosen {
-    Cape(Box<Cape>, Device),
-    Baseline(Box<Baseline>, Kind, String),
+    CapePaper(CapePaper, Device),
+    Baseline(Baseline, Kind, String),
 }
 
 impl Ready {
@@ -77,79 +122,102 @@ impl Ready {
     /// before the model is loaded.
     pub(crate) fn new(args: &MechanismArgs) -> Done<Self> {
         let file = File::read(args.config.as_deref())?;
-        let kind = match args.mechanism.or(file.mechanism).unwrap_or(MechanismArg::Cape) {
-            MechanismArg::Cape => None,
+        let mechanism = args.mechanism.or(file.mechanism).unwrap_or(MechanismArg::Cape);
+        fitting(args, mechanism)?;
+        let keep = listed(&args.keep, file.keep.as_slice(), &file.folder)?;
+        let kind = match mechanism {
+            MechanismArg::Cape => {
+                let settings = on_words(args, &file, keep)?;
+                return Ok(Self::Cape(Box::new(Cape::new(Lexicon::embedded(), settings)?)));
+            }
+            MechanismArg::CapePaper => None,
             MechanismArg::Santext => Some(Kind::Santext),
             MechanismArg::SantextPlus => Some(Kind::SantextPlus),
             MechanismArg::Custext => Some(Kind::Custext),
             MechanismArg::CustextPlus => Some(Kind::CustextPlus),
             MechanismArg::Inferdpt => Some(Kind::Inferdpt),
         };
-        fitting(args, kind)?;
         let epsilon = Epsilon::new(args.epsilon.or(file.epsilon).unwrap_or(EPSILON))?;
-        let settings = settings(args, &file, epsilon)?;
-        let keep_file = args.keep.as_deref().or(file.keep.as_deref());
-        let keep_list = keep_file.map(read_keep).transpose()?;
-        let options = options(args, &file)?;
-        let model = args.model.as_deref().or(file.model.as_deref());
+        OnTokens::new(args, &file, kind, epsilon, keep).map(|tokens| Self::Tokens(Box::new(tokens)))
+    }
+
+    /// What perturbs texts.
+    pub(crate) fn into_sanitizer(self) -> Sanitizer {
+        match self {
+            Self::Cape(cape) => Sanitizer::words(*cape),
+            Self::Tokens(tokens) => tokens.into_sanitizer(),
+        }
+    }
+}
+
+impl OnTokens {
+    fn new(
+        args: &MechanismArgs,
+        file: &File,
+        kind: Option<Kind>,
+        epsilon: Epsilon,
+        listed: Vec<String>,
+    ) -> Done<Self> {
+        let settings = on_pieces(args, file, epsilon)?;
+        let options = options(args, file)?;
+        let model = args.paper.model.as_deref().or(file.model.as_deref());
         let model = || load(model.unwrap_or(cape_models::DEFAULT), options);
         let (tokenizer, mut keep, chosen) = match kind {
             None => {
                 let device = model()?;
-                let cape = Cape::new(Arc::clone(&device.model), settings)?;
+                let cape = CapePaper::new(Arc::clone(&device.model), settings)?;
                 let tokenizer = Arc::clone(&device.tokenizer);
-                (tokenizer, KeepList::default(), Chosen::Cape(Box::new(cape), device))
+                (tokenizer, KeepList::default(), Chosen::CapePaper(cape, device))
             }
             Some(kind) => {
-                let prepared = prepared(kind, args, &file, model)?;
-                let mechanism = Box::new(prepared.mechanism(epsilon)?);
+                let prepared = prepared(kind, args, file, model)?;
+                let mechanism = prepared.mechanism(epsilon)?;
                 let chosen = Chosen::Baseline(mechanism, kind, prepared.about);
                 (prepared.tokenizer, prepared.keep, chosen)
             }
         };
-        if let Some(list) = &keep_list {
-            let list = list.strip_prefix('\u{feff}').unwrap_or(list);
-            tokenizer.keep(list, &mut keep).map_err(|error| {
-                Failure::from(error).during("the list of words to keep cannot be used")
-            })?;
-        }
-        Ok(Self { tokenizer, keep, chosen, listed: keep_list })
+        tokenizer.keep(&listed.join("\n"), &mut keep).map_err(|error| {
+            Failure::from(error).during("the list of words to keep cannot be used")
+        })?;
+        Ok(Self { tokenizer, keep, chosen, listed })
     }
 
-    /// What the proxy perturbs with.
-    pub(crate) fn into_sanitizer(self) -> cape_proxy::Sanitizer {
-        let listed = self.listed;
-        let (mechanism, settings): (Box<dyn Mechanism>, _) = match self.chosen {
-            Chosen::Cape(cape, device) => {
-                let (settings, model) = (*cape.settings(), device.checksum());
-                (cape, format!("cape {settings:?} {model:02x?} {listed:?}"))
+    fn into_sanitizer(self) -> Sanitizer {
+        let name = self.name();
+        let listed = self.listed.join("\u{1f}");
+        let epsilon = self.guarantee().nominal.get();
+        let (mechanism, words, what): (Box<dyn Mechanism>, _, _) = match self.chosen {
+            Chosen::CapePaper(cape, device) => {
+                let cape_paper::Settings { context, utility, bucket_count, .. } = *cape.settings();
+                let (l, d, model) = (utility.l(), utility.d(), device.checksum());
+                let what = format!(
+                    "context={} lambda-l={l} lambda-d={d} buckets={bucket_count} model={}",
+                    context.as_str(),
+                    cape_models::short(&model),
+                );
+                (Box::new(cape), None, what)
             }
-            Chosen::Baseline(baseline, kind, about) => {
-                let epsilon = baseline.guarantee().nominal;
-                (baseline, format!("{} {epsilon:?} {about} {listed:?}", kind.name()))
+            Chosen::Baseline(baseline, _, about) => {
+                (Box::new(baseline), Some(about.clone()), about)
             }
         };
-        cape_proxy::Sanitizer { tokenizer: self.tokenizer, keep: self.keep, mechanism, settings }
+        let fingerprint = format!("{name} epsilon={epsilon} {what} keep={listed}");
+        let about = About { mechanism: name, words, fingerprint };
+        Sanitizer::tokens(self.tokenizer, self.keep, mechanism, about)
     }
 
-    pub(crate) fn mechanism(&self) -> &dyn Mechanism {
+    pub(crate) fn guarantee(&self) -> Guarantee {
         match &self.chosen {
-            Chosen::Cape(cape, _) => &**cape,
-            Chosen::Baseline(baseline, ..) => &**baseline,
+            Chosen::CapePaper(cape, _) => cape.guarantee(),
+            Chosen::Baseline(baseline, ..) => baseline.guarantee(),
         }
     }
 
-    /// What the mechanism is, for output.
-    pub(crate) fn form(&self) -> Form {
+    /// The mechanism's name, as users write it.
+    pub(crate) fn name(&self) -> &'static str {
         match &self.chosen {
-            Chosen::Cape(cape, _) => {
-                let settings = cape.settings();
-                let (buckets, context) = (settings.buckets.as_str(), settings.context.as_str());
-                Form { mechanism: "cape", cape: Some((buckets, context)), words: None }
-            }
-            Chosen::Baseline(_, kind, about) => {
-                Form { mechanism: kind.name(), cape: None, words: Some(about.clone()) }
-            }
+            Chosen::CapePaper(..) => "cape-paper",
+            Chosen::Baseline(_, kind, _) => kind.name(),
         }
     }
 }
@@ -159,45 +227,96 @@ pub(crate) fn proxy(config: Option<&Path>) -> Done<cape_proxy::Settings> {
     Ok(File::read(config)?.proxy.unwrap_or_default())
 }
 
-/// What a mechanism is, for output.
-#[derive(Clone)]
-pub(crate) struct Form {
-    pub(crate) mechanism: &'static str,
-    /// Cape's buckets and context.
-    pub(crate) cape: Option<(&'static str, &'static str)>,
-    /// The words of the others.
-    pub(crate) words: Option<String>,
-}
-
 /// A flag that the mechanism has no use for was given in error.
-fn fitting(args: &MechanismArgs, kind: Option<Kind>) -> Done {
-    let (cape, other) = (args, &args.baseline);
-    let is = |kinds: &[Kind]| kind.is_some_and(|kind| kinds.contains(&kind));
+fn fitting(args: &MechanismArgs, mechanism: MechanismArg) -> Done {
+    use MechanismArg::{Cape, CapePaper, Custext, CustextPlus, SantextPlus};
+    let (paper, other) = (&args.paper, &args.baseline);
+    let is = |mechanisms: &[MechanismArg]| mechanisms.contains(&mechanism);
+    let (cape, on_pieces) = (is(&[Cape]), is(&[CapePaper]));
+    let baseline = !cape && !on_pieces;
     let flags = [
-        ("--buckets", cape.buckets.is_some(), kind.is_none()),
-        ("--context", cape.context.is_some(), kind.is_none()),
-        ("--candidates", cape.candidates.is_some(), kind.is_none()),
-        ("--alpha", cape.alpha.is_some(), kind.is_none()),
-        ("--utility", cape.utility.is_some(), kind.is_none()),
-        ("--distance", cape.distance.is_some(), kind.is_none()),
-        ("--lambda-l", cape.lambda_l.is_some(), kind.is_none()),
-        ("--lambda-d", cape.lambda_d.is_some(), kind.is_none()),
-        ("--bucket-count", cape.bucket_count.is_some(), kind.is_none()),
-        ("--vectors", other.vectors.is_some(), kind.is_some()),
-        ("--corpus", other.corpus.is_some(), kind.is_some()),
-        ("--unknown", other.unknown.is_some(), kind.is_some()),
-        ("--words", other.words.is_some(), kind.is_some()),
-        ("--list-size", other.list_size.is_some(), is(&[Kind::Custext, Kind::CustextPlus])),
-        ("--sensitive-share", other.sensitive_share.is_some(), is(&[Kind::SantextPlus])),
-        ("--frequent-drawn", other.frequent_drawn.is_some(), is(&[Kind::SantextPlus])),
+        ("--profile", args.profile.is_some(), cape),
+        ("--protect", !args.protect.is_empty(), cape),
+        ("--ordinary", !args.ordinary.is_empty(), cape),
+        ("--k", args.k.is_some(), cape),
+        ("--alpha", args.alpha.is_some(), cape),
+        ("--epsilon-ordinary", args.epsilon_ordinary.is_some(), cape),
+        ("--format", args.format.is_some(), cape),
+        ("--any-script", args.any_script, cape),
+        ("--context", paper.context.is_some(), on_pieces),
+        ("--lambda-l", paper.lambda_l.is_some(), on_pieces),
+        ("--lambda-d", paper.lambda_d.is_some(), on_pieces),
+        ("--bucket-count", paper.bucket_count.is_some(), on_pieces),
+        ("--model", paper.model.is_some(), !cape),
+        ("--arithmetic", paper.arithmetic.is_some(), !cape),
+        ("--kernel", paper.kernel.is_some(), !cape),
+        ("--vectors", other.vectors.is_some(), baseline),
+        ("--corpus", other.corpus.is_some(), baseline),
+        ("--unknown", other.unknown.is_some(), baseline),
+        ("--words", other.words.is_some(), baseline),
+        ("--list-size", other.list_size.is_some(), is(&[Custext, CustextPlus])),
+        ("--sensitive-share", other.sensitive_share.is_some(), is(&[SantextPlus])),
+        ("--frequent-drawn", other.frequent_drawn.is_some(), is(&[SantextPlus])),
     ];
     match flags.iter().find(|(_, given, fits)| *given && !fits) {
-        Some((flag, ..)) => Err(Failure::usage(
-            format!("{flag} has no meaning for {}", kind.map_or("cape", Kind::name)),
-            "`cape perturb --help` says which settings go with which --mechanism",
-        )),
+        Some((flag, ..)) => {
+            let name = clap::ValueEnum::to_possible_value(&mechanism);
+            let name = name.map_or_else(String::new, |name| name.get_name().to_owned());
+            Err(Failure::usage(
+                format!("{flag} has no meaning for {name}"),
+                "`cape perturb --help` says which settings go with which --mechanism",
+            ))
+        }
         None => Ok(()),
     }
+}
+
+/// Words and phrases that were given one by one or as files, one a line; flags before those of the
+/// settings file, whose paths begin in its folder.
+fn listed(flags: &[String], file: &[String], folder: &Path) -> Done<Vec<String>> {
+    let (given, folder) = if flags.is_empty() { (file, folder) } else { (flags, Path::new("")) };
+    let mut words = Vec::new();
+    for word_or_file in given {
+        let path = folder.join(word_or_file);
+        if path.is_file() {
+            let text = std::fs::read_to_string(&path)
+                .map_err(|error| io(format!("cannot read {}", path.display()), &error))?;
+            let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+            let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+            words.extend(lines.map(str::to_owned));
+        } else {
+            words.push(word_or_file.trim().to_owned());
+        }
+    }
+    Ok(words)
+}
+
+/// The settings of Cape on words.
+fn on_words(args: &MechanismArgs, file: &File, keep: Vec<String>) -> Done<words::Settings> {
+    let epsilon = |given: Option<f64>| given.map(Epsilon::new).transpose();
+    let defaults = words::Settings::default();
+    Ok(words::Settings {
+        profile: match args.profile.or(file.profile) {
+            Some(ProfileArg::Personal) | None => Profile::Personal,
+            Some(ProfileArg::Everything) => Profile::Everything,
+            Some(ProfileArg::Names) => Profile::Names,
+        },
+        epsilon: epsilon(args.epsilon.or(file.epsilon))?.unwrap_or(defaults.epsilon),
+        shape: Shape {
+            k: args.k.or(file.k).unwrap_or(defaults.shape.k),
+            alpha: args.alpha.or(file.alpha).or(defaults.shape.alpha),
+        },
+        epsilon_ordinary: epsilon(args.epsilon_ordinary.or(file.epsilon_ordinary))?,
+        protect: listed(&args.protect, file.protect.as_slice(), &file.folder)?,
+        ordinary: listed(&args.ordinary, file.ordinary.as_slice(), &file.folder)?,
+        keep,
+        any_script: args.any_script || file.any_script,
+        cut: match args.format.or(file.format) {
+            Some(FormatArg::Prose) | None => cape::units::Options::default(),
+            Some(FormatArg::Code) => cape::units::Options { code: true, json: false },
+            Some(FormatArg::Json) => cape::units::Options { code: false, json: true },
+        },
+    })
 }
 
 /// A baseline with its words: from a file, or from the device model.
@@ -307,10 +426,10 @@ pub(crate) fn load(name_or_dir: &str, options: Options) -> Done<Device> {
 }
 
 fn options(args: &MechanismArgs, file: &File) -> Done<Options> {
-    let arithmetic = args.arithmetic.or(file.arithmetic).unwrap_or(ArithmeticArg::Auto);
+    let arithmetic = args.paper.arithmetic.or(file.arithmetic).unwrap_or(ArithmeticArg::Auto);
     Ok(Options {
         arithmetic: arithmetic.into(),
-        kernel: kernel(args.kernel.as_deref().or(file.kernel.as_deref()))?,
+        kernel: kernel(args.paper.kernel.as_deref().or(file.kernel.as_deref()))?,
     })
 }
 
@@ -337,57 +456,20 @@ pub(crate) fn kernel(name: Option<&str>) -> Done<Kernel> {
     })
 }
 
-fn settings(args: &MechanismArgs, file: &File, epsilon: Epsilon) -> Done<Settings> {
-    let alpha = args.alpha.or(file.alpha);
-    let count = args.bucket_count.or(file.bucket_count);
-    let buckets = match args.buckets.or(file.buckets).unwrap_or(BucketsArg::Ranked) {
-        BucketsArg::Ranked if args.bucket_count.is_some() => {
-            return Err(Failure::usage(
-                "--bucket-count has no meaning for ranked",
-                "it goes with --buckets equal-width",
-            ));
-        }
-        BucketsArg::EqualWidth if args.alpha.is_some() => {
-            return Err(Failure::usage(
-                "--alpha has no meaning for equal-width buckets",
-                "it goes with --buckets ranked",
-            ));
-        }
-        BucketsArg::Ranked => Buckets::Ranked { alpha },
-        BucketsArg::EqualWidth => Buckets::EqualWidth { count: count.unwrap_or(BUCKET_COUNT) },
-    };
-    let utility = match (args.utility.or(file.utility), buckets) {
-        (Some(UtilityArg::LogLinear), Buckets::Ranked { .. }) => Utility::LOG_LINEAR,
-        (Some(UtilityArg::LogLinear), Buckets::EqualWidth { .. }) if args.utility.is_some() => {
-            return Err(Failure::usage(
-                "--utility log-linear has no meaning for equal-width buckets",
-                "it goes with --buckets ranked",
-            ));
-        }
-        (_, Buckets::Ranked { .. }) => Utility::default(),
-        (_, Buckets::EqualWidth { .. }) => Utility::PAPER,
-    };
-    Ok(Settings {
+/// The settings of the paper's mechanism.
+fn on_pieces(args: &MechanismArgs, file: &File, epsilon: Epsilon) -> Done<cape_paper::Settings> {
+    let (args, paper) = (&args.paper, cape_paper::Settings::new(epsilon));
+    Ok(cape_paper::Settings {
         epsilon,
-        buckets,
+        bucket_count: args.bucket_count.or(file.bucket_count).unwrap_or(paper.bucket_count),
         context: match args.context.or(file.context) {
             Some(ContextArg::Raw) => Context::Raw,
-            Some(ContextArg::Released) | None => Context::Released,
+            Some(ContextArg::Released) => Context::Released,
+            None => paper.context,
         },
-        candidates: match args.candidates.or(file.candidates) {
-            Some(CandidatesArg::All) => Candidates::All,
-            Some(CandidatesArg::Typed) => Candidates::Typed,
-            Some(CandidatesArg::Common) => Candidates::Common,
-            None => Candidates::default(),
-        },
-        utility: match args.distance.or(file.distance) {
-            Some(DistanceArg::Euclidean) => utility.by(Distance::Euclidean),
-            Some(DistanceArg::Cosine) => utility.by(Distance::Cosine),
-            None => utility,
-        }
-        .with(
-            args.lambda_l.or(file.lambda_l).unwrap_or(utility.l()),
-            args.lambda_d.or(file.lambda_d).unwrap_or(utility.d()),
+        utility: Utility::new(
+            args.lambda_l.or(file.lambda_l).unwrap_or(paper.utility.l()),
+            args.lambda_d.or(file.lambda_d).unwrap_or(paper.utility.d()),
         )?,
     })
 }
@@ -413,16 +495,11 @@ impl File {
         let beside = |file: PathBuf| path.parent().map(|dir| dir.join(&file)).unwrap_or(file);
         let proxy = file.proxy.as_mut();
         let tls = proxy.map(|proxy| [&mut proxy.tls_certificate, &mut proxy.tls_key]);
-        let own = [&mut file.keep, &mut file.vectors, &mut file.corpus];
+        file.folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+        let own = [&mut file.vectors, &mut file.corpus];
         for named in own.into_iter().chain(tls.into_iter().flatten()) {
             *named = named.take().map(beside);
         }
         Ok(file)
     }
-}
-
-fn read_keep(path: &Path) -> Done<String> {
-    std::fs::read_to_string(path).map_err(|error| {
-        io(format!("cannot read the list of words to keep, {}", path.display()), &error)
-    })
 }

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Home, parse, refusals, transcript};
+use common::{Home, TINY, parse, refusals, transcript};
 use serde_json::Value;
 
 const PROMPT: &str = "The good book is a slow story";
@@ -12,9 +12,6 @@ const PROMPT: &str = "The good book is a slow story";
 /// Twelve words on a plane, the most frequent first.
 const VECTORS: &str = "the 0 0\nand 0 1\n, 1 0\ngood 4 4\nslow 4 5\nbook 5 4\nriver 8 1\nstory 8 2\n\
                        london 9 1\npage 9 2\nasthma 2 8\nfever 2 9\n";
-
-const EQUAL_WIDTH: [&str; 6] =
-    ["--buckets", "equal-width", "--context", "raw", "--candidates", "all"];
 
 fn home() -> Home {
     let home = Home::new();
@@ -57,14 +54,15 @@ fn number(value: &Value) -> f64 {
 #[test]
 fn exact_as_a_table() {
     let home = home();
-    let exact = ["audit", "exact", PROMPT, "--model", "model", "--token", "2", "--epsilon", "6"];
+    let exact = ["audit", "exact", PROMPT, "--word", "2", "--epsilon", "6"];
+    let exact = [&exact[..], &TINY].concat();
     let mut runs: Vec<Vec<&str>> = vec![
-        exact.to_vec(),
-        [&exact[..], &EQUAL_WIDTH].concat(),
+        exact.clone(),
+        [&exact[..], &["--context", "released"]].concat(),
         [&exact[..], &["--sample", "9"]].concat(),
     ];
     for mechanism in ["santext", "santext+", "custext", "inferdpt"] {
-        runs.push(words(mechanism, &["audit", "exact", "--token", "3", "slow good fever"]));
+        runs.push(words(mechanism, &["audit", "exact", "--word", "3", "slow good fever"]));
     }
     let mut all = String::new();
     for args in runs {
@@ -81,30 +79,28 @@ fn exact_for_machines() {
     let home = Home::new();
     for context in ["raw", "released"] {
         let flags =
-            ["audit", "exact", PROMPT, "--token", "1", "--epsilon", "3", "--context", context];
+            ["audit", "exact", PROMPT, "--word", "1", "--epsilon", "3", "--context", context];
         let all = home.tiny_json(&flags);
         let (loss, stated) = (number(&all["loss"]), number(&all["epsilon_stated"]));
-        assert!(loss > 1.0 && loss <= stated && stated <= 3.0, "{loss} {stated}");
-        assert_eq!((&all["holds"], &all["evidence"]), (&true.into(), &"proof".into()));
+        assert!(loss > 1.0 && loss <= stated, "{loss} {stated}");
+        assert_eq!((&all["holds"], &all["evidence"]), (&true.into(), &"bound".into()));
         assert_eq!(all["inputs"], all["inputs_tried"]);
         let pair = &all["pair"];
         let weight =
             |side: &str| -> f64 { pair[side]["weight"].as_str().unwrap().parse().unwrap() };
-        let ratio = (weight("likely") / weight("unlikely")).ln();
+        let total =
+            |side: &str| -> f64 { pair[side]["total_weight"].as_str().unwrap().parse().unwrap() };
+        let probability = |side: &str| weight(side) / total(side);
+        let ratio = (probability("likely") / probability("unlikely")).ln();
         assert!((ratio - loss).abs() < 1e-9);
-        assert!(number(&pair["likely"]["rank"]) < number(&pair["unlikely"]["rank"]));
-        assert_eq!(pair["likely"]["total_weight"], pair["unlikely"]["total_weight"]);
         let per = &all["per_output"];
         assert!(number(&per["median"]) <= number(&per["p90"]) && per["max"] == all["loss"]);
         let some = home.tiny_json(&[&flags[..], &["--sample", "7"]].concat());
         assert!(number(&some["loss"]) <= loss && some["inputs_tried"].as_u64().unwrap() <= 7);
+        let paper = &all["paper"];
+        assert!((number(&paper["epsilon"]) - number(&paper["epsilon_prime"]) - 3.0).abs() < 1e-9);
+        assert_eq!(paper["exceeded"], loss > number(&paper["epsilon"]));
     }
-    let equal_width = [&["audit", "exact", PROMPT, "--token", "1"][..], &EQUAL_WIDTH].concat();
-    let found = home.tiny_json(&equal_width);
-    let paper = &found["paper"];
-    assert!((number(&paper["epsilon"]) - number(&paper["epsilon_prime"]) - 12.0).abs() < 1e-9);
-    assert_eq!(paper["exceeded"], number(&found["loss"]) > number(&paper["epsilon"]));
-    assert!(found["holds"] == true && found["evidence"] == "bound");
 }
 
 /// What the released context saw is what `--released` says.
@@ -113,23 +109,23 @@ fn the_context_can_be_a_release() {
     let home = Home::new();
     // the first sixteen are a turn of their own, which the last one sees the release of
     let prompt = "good book slow story ".repeat(4) + "river";
-    let flags = ["audit", "exact", &prompt, "--token", "17", "--buckets", "equal-width"];
+    let flags = ["audit", "exact", &prompt, "--word", "17", "--context", "released"];
     let masked = home.tiny_json(&flags);
     let other = "river london slow story ".repeat(4) + "money";
     let released = home.tiny_json(&[&flags[..], &["--released", &other]].concat());
     assert_ne!(masked["loss"], released["loss"]);
-    let ran = home.run(&[&flags[..], &["--model", "model", "--released", "one two"]].concat());
+    let ran = home.run(&[&flags[..], &TINY, &["--released", "one two"]].concat());
     assert_eq!((ran.code, ran.out.as_str()), (1, ""));
 }
 
 #[test]
 fn context_as_a_table() {
     let home = Home::new();
-    let context = ["audit", "context", PROMPT, "--model", "model", "--epsilon", "6"];
+    let context = [&["audit", "context", PROMPT, "--epsilon", "6"], &TINY[..]].concat();
     let mut all = String::new();
     for flags in [
-        &["--token", "1", "--replace", "london"][..],
-        &["--other", "The good book is a slow river", "--buckets", "equal-width"],
+        &["--word", "1", "--replace", "london"][..],
+        &["--other", "The good book is a slow river", "--bucket-count", "9"],
     ] {
         let args = [&context[..], flags].concat();
         let ran = home.run(&args);
@@ -143,7 +139,7 @@ fn context_as_a_table() {
 #[test]
 fn context_for_machines() {
     let home = Home::new();
-    for flags in [&["--tries", "3"][..], &["--token", "2", "--buckets", "equal-width"]] {
+    for flags in [&["--tries", "3"][..], &["--word", "2", "--bucket-count", "9"]] {
         let found = home.tiny_json(&[&["audit", "context", PROMPT][..], flags].concat());
         let positions = found["positions"].as_array().unwrap();
         assert_eq!((positions.len(), &found["sensitive_tokens"]), (4, &4.into()));
@@ -163,7 +159,7 @@ fn context_for_machines() {
         assert_ne!(found["from"], found["to"]);
     }
     let tries = |n| {
-        let found = home.tiny_json(&["audit", "context", PROMPT, "--token", "1", "--tries", n]);
+        let found = home.tiny_json(&["audit", "context", PROMPT, "--word", "1", "--tries", n]);
         number(&found["raw"]["loss"])
     };
     assert!(tries("1") > 0.0 && tries("40") >= tries("1"));
@@ -172,25 +168,25 @@ fn context_for_machines() {
 #[test]
 fn what_cannot_be_audited_is_refused() {
     let home = home();
-    let context = |rest: &[&'static str]| {
-        [&["audit", "context", "--model", "model", PROMPT][..], rest].concat()
-    };
+    let context = |rest: &[&'static str]| [&["audit", "context", PROMPT], &TINY[..], rest].concat();
+    let exact = |rest: &[&'static str]| [&["audit", "exact", PROMPT], &TINY[..], rest].concat();
     let usage: Vec<Vec<&str>> = vec![
-        vec!["audit", "exact", PROMPT],
-        vec!["audit", "exact", "--model", "model", "--token", "9", PROMPT],
-        vec!["audit", "exact", "--model", "model", "--token", "1", "--sample", "1", PROMPT],
+        exact(&[]),
+        exact(&["--word", "9"]),
+        exact(&["--word", "1", "--sample", "1"]),
+        exact(&["--word", "1", "--released", PROMPT]),
         context(&["--replace", "river"]),
         context(&["--tries", "0"]),
-        context(&["--token", "1", "--replace", "london river"]),
-        context(&["--token", "1", "--replace", "the"]),
-        context(&["--token", "1", "--replace", "good"]),
+        context(&["--word", "1", "--replace", "london river"]),
+        context(&["--word", "1", "--replace", "the"]),
+        context(&["--word", "1", "--replace", "good"]),
         context(&["--other", "The slow book is a good story"]),
-        context(&["--other", "The river", "--token", "1"]),
+        context(&["--other", "The river", "--word", "1"]),
         words("santext", &["audit", "context", "good river"]),
     ];
     let usage: Vec<&[&str]> = usage.iter().map(Vec::as_slice).collect();
     let mut all = refusals(&home, 2, &usage);
-    all += &refusals(&home, 1, &[&["audit", "context", "--model", "model", "the and of"]]);
+    all += &refusals(&home, 1, &[&[&["audit", "context", "the and of"], &TINY[..]].concat()]);
     insta::assert_snapshot!(all);
 }
 
@@ -208,12 +204,12 @@ fn the_published_table_agrees_with_the_program() {
         .skip(2)
         .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
         .collect();
-    assert!(rows.len() >= 11, "{}", rows.len());
+    assert!(rows.len() >= 8, "{}", rows.len());
     for row in rows {
         let [name, epsilon, _, stated, found] = row[..] else { panic!("five columns") };
         let flags: &[&str] = match name {
-            "Cape, `ranked`" => &[],
-            "Cape, `equal-width` (the paper's)" => &EQUAL_WIDTH,
+            "Cape" => &[],
+            "Cape, as in its paper" => &["--mechanism", "cape-paper"],
             "SANTEXT" => &["--mechanism", "santext"],
             "CUSTEXT" => &["--mechanism", "custext"],
             "InferDPT" => &["--mechanism", "inferdpt"],
@@ -221,8 +217,10 @@ fn the_published_table_agrees_with_the_program() {
         };
         let args = [&["perturb", "--json", "asthma", "--epsilon", epsilon][..], flags].concat();
         let privacy = &parse(&home.run(&args).out)["privacy"];
-        assert_eq!(number(&privacy["epsilon_nominal"]), epsilon.parse::<f64>().unwrap());
-        let Some(bound) = privacy["epsilon_per_token"].as_f64() else {
+        if name != "Cape" {
+            assert_eq!(number(&privacy["epsilon_nominal"]), epsilon.parse::<f64>().unwrap());
+        }
+        let Some(bound) = privacy["epsilon_any"].as_f64() else {
             assert_eq!(stated, "nothing");
             continue;
         };

@@ -60,10 +60,11 @@ fn json_says_what_holds() {
         let privacy = &parse(&ran.out)["privacy"];
         assert_eq!(privacy["mechanism"], mechanism);
         assert_eq!((&privacy["notion"], &privacy["evidence"]), (&notion.into(), &evidence.into()));
-        assert_eq!(privacy["epsilon_per_token"].is_f64(), bounded, "{privacy}");
-        assert!(privacy["words"].as_str().unwrap().contains("12 words of words.vec"));
-        assert!(privacy["uncovered_tokens"].is_u64());
-        assert_eq!(privacy.get("buckets"), None);
+        assert_eq!(privacy["epsilon_any"].is_f64(), bounded, "{privacy}");
+        assert!(privacy["drawn_from"].as_str().unwrap().contains("12 words of words.vec"));
+        for other in ["profile", "law"] {
+            assert_eq!(privacy.get(other), None);
+        }
     }
 }
 
@@ -71,7 +72,7 @@ fn json_says_what_holds() {
 #[test]
 fn santexts_worst_case_is_the_largest_distance() {
     let ran = home().run(&with("santext", &["perturb", "--json", PROMPT]));
-    let bound = parse(&ran.out)["privacy"]["epsilon_per_token"].as_f64().unwrap();
+    let bound = parse(&ran.out)["privacy"]["epsilon_any"].as_f64().unwrap();
     let farthest = ((9.0_f64 - 2.0).powi(2) + 8.0_f64.powi(2)).sqrt();
     assert!((bound - 2.0 * farthest).abs() < 0.01, "{bound} is not 2·{farthest}");
 }
@@ -81,7 +82,7 @@ fn explain_shows_the_whole_distribution() {
     let home = home();
     let mut all = String::new();
     for mechanism in KINDS {
-        let args = with(mechanism, &["explain", "--token", "2", "slow good river"]);
+        let args = with(mechanism, &["explain", "--word", "2", "slow good river"]);
         let ran = home.run(&args);
         assert_eq!(ran.code, 0, "{}", ran.err);
         all += &transcript(&args, &ran);
@@ -100,16 +101,13 @@ fn unknown_words_and_numbers() {
     let tokens = |args: &[&str]| -> Vec<Value> {
         let ran = home.run(args);
         assert_eq!(ran.code, 0, "{}", ran.err);
-        parse(&ran.out)["tokens"].as_array().unwrap().clone()
+        parse(&ran.out)["words"].as_array().unwrap().clone()
     };
     let prompt = ["perturb", "--json", "zebra 41.6 good"];
     let custext = tokens(&with("custext", &prompt));
-    assert_eq!(
-        (&custext[0]["released"], &custext[0]["kept"]),
-        (&"zebra".into(), &"unknown".into())
-    );
+    assert_eq!((&custext[0]["released"], &custext[0]["why"]), (&"zebra".into(), &"unknown".into()));
     let number: i64 = custext[1]["released"].as_str().unwrap().parse().unwrap();
-    assert!((42..1042).contains(&number) && custext[1]["kept"].is_null());
+    assert!((42..1042).contains(&number) && custext[1]["level"] == "protected");
     let replaced = with("custext", &[&prompt[..], &["--unknown", "replace"]].concat());
     assert_ne!(tokens(&replaced)[0]["released"], "zebra");
     let inferdpt = tokens(&with("inferdpt", &prompt));
@@ -121,7 +119,7 @@ fn unknown_words_and_numbers() {
     // marks belong to words where text is cut at white space only
     let whole = ["perturb", "--json", "--words", "whitespace", "good, book"];
     let whole = tokens(&with("custext", &whole));
-    assert_eq!((whole.len(), &whole[0]["kept"]), (2, &"unknown".into()));
+    assert_eq!((whole.len(), &whole[0]["why"]), (2, &"unknown".into()));
 }
 
 #[test]
@@ -130,11 +128,11 @@ fn a_corpus_says_how_frequent_words_are() {
     home.write("corpus.txt", "river river river story story london\nthe\u{7} book\n");
     let corpus = ["perturb", "--json", "--corpus", "corpus.txt", "river"];
     let santext = parse(&home.run(&with("santext", &corpus)).out);
-    assert!(santext["privacy"]["words"].as_str().unwrap().starts_with("the 5 words"));
+    assert!(santext["privacy"]["drawn_from"].as_str().unwrap().starts_with("the 5 words"));
     // of river, story, london, the, book the last two are sensitive, and none is drawn but they
     for _ in 0..10 {
         let released = parse(&home.run(&with("santext+", &corpus)).out);
-        let word = released["tokens"][0]["released"].as_str().unwrap();
+        let word = released["words"][0]["released"].as_str().unwrap();
         assert!(["river", "london", "book"].contains(&word), "{word}");
     }
     home.write("empty.txt", "zebra\n");
@@ -204,8 +202,9 @@ fn settings_come_from_the_file_too() {
     assert_eq!(privacy["mechanism"], "custext+");
     assert_eq!(privacy["epsilon_nominal"], 3.0);
     // whoever asks for another mechanism by a flag gets it
-    let ran = home.run(&["perturb", "--json", "--mechanism", "cape", "--model", "model", "good"]);
-    assert_eq!(parse(&ran.out)["privacy"]["mechanism"], "cape");
+    let ran =
+        home.run(&["perturb", "--json", "--mechanism", "cape-paper", "--model", "model", "good"]);
+    assert_eq!(parse(&ran.out)["privacy"]["mechanism"], "cape-paper");
 }
 
 #[test]
@@ -214,7 +213,7 @@ fn wrong_settings_are_refused() {
     home.write("short.vec", "the 0 0\nand 0\n");
     let usage: &[&[&str]] = &[
         &["perturb", "--vectors", "words.vec", "good"],
-        &["perturb", "--mechanism", "santext", "--buckets", "ranked", "good"],
+        &["perturb", "--mechanism", "santext", "--profile", "names", "good"],
         &["perturb", "--mechanism", "custext", "--sensitive-share", "0.5", "good"],
         &["perturb", "--mechanism", "inferdpt", "--list-size", "5", "good"],
         &["perturb", "--mechanism", "nothing", "good"],

@@ -1,14 +1,14 @@
 //! The binary as people and scripts use it: help, errors with their exit codes, JSON, streams and
-//! settings.
+//! settings. What it does with words is in words.rs.
 //!
-//! Most tests run on `fixtures/bert-tiny`, whose 150 entries hold words such as good, book, slow,
-//! story, london, river; the embedded model stands in where its size matters.
+//! Most tests here run the paper's mechanism on `fixtures/bert-tiny`, whose 150 entries hold words such
+//! as good, book, slow, story, london, river; the embedded model stands in where its size matters.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
 
-use common::{Home, Ran, finish, parse, refusals, titled, transcript};
+use common::{Home, Ran, TINY, finish, parse, refusals, titled, transcript};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use serde_json::Value;
@@ -52,7 +52,8 @@ fn models_are_listed() {
 fn bench_measures_each_length_and_context() {
     let home = Home::new();
     let args = ["bench", "--seconds", "0", "--lengths", "5,9", "--arithmetic", "int16"];
-    let reports = home.tiny_json(&args);
+    let on_model = |args: &[&'static str]| [args, &["--model", "model"]].concat();
+    let reports = home.json(&on_model(&args));
     let [report] = &reports.as_array().unwrap()[..] else { panic!("one model, one report") };
     assert_eq!((&report["model"], &report["arithmetic"]), (&"model".into(), &"int16".into()));
     assert!(report["load_ms"].as_f64().unwrap() > 0.0);
@@ -69,7 +70,8 @@ fn bench_measures_each_length_and_context() {
             assert!(row["stages_ms"][stage].as_f64().unwrap() >= 0.0, "{stage}");
         }
     }
-    let table = home.tiny(&["bench", "--seconds", "0", "--lengths", "5", "--context", "raw"]).out;
+    let args = ["bench", "--seconds", "0", "--lengths", "5", "--context", "raw"];
+    let table = home.works(&on_model(&args)).out;
     assert_eq!(table.lines().filter(|line| line.starts_with("raw")).count(), 2, "{table}");
 }
 
@@ -114,8 +116,8 @@ fn completions_know_the_commands_and_their_flags() {
 
 #[test]
 fn settings_out_of_range_are_wrong_usage() {
-    let equal_width = |rest: &[&'static str]| {
-        let flags = ["perturb", "--buckets", "equal-width"];
+    let paper = |rest: &[&'static str]| {
+        let flags = ["perturb", "--mechanism", "cape-paper"];
         [&flags[..], rest, &["good"]].concat()
     };
     let refused = refusals(
@@ -127,12 +129,18 @@ fn settings_out_of_range_are_wrong_usage() {
             &["perturb", "--epsilon", "nan", "good"],
             &["perturb", "--epsilon", "inf", "good"],
             &["perturb", "--epsilon", "1e999", "good"],
-            &["explain", "--token", "1", "--epsilon", "0", "good"],
+            &["explain", "--word", "1", "--epsilon", "0", "good"],
             &["perturb", "--alpha", "-1", "good"],
-            &["perturb", "--lambda-l", "-0.5", "good"],
-            &["perturb", "--lambda-d", "nan", "good"],
-            &equal_width(&["--bucket-count", "1"]),
-            &equal_width(&["--epsilon", "500"]),
+            &["perturb", "--k", "0", "good"],
+            &["perturb", "--k", "-1", "good"],
+            &["perturb", "--epsilon-ordinary", "0", "good"],
+            &["perturb", "--epsilon-ordinary", "nan", "good"],
+            &["perturb", "--profile", "nobody", "good"],
+            &["perturb", "--format", "verse", "good"],
+            &paper(&["--lambda-l", "-0.5"]),
+            &paper(&["--lambda-d", "nan"]),
+            &paper(&["--bucket-count", "1"]),
+            &paper(&["--epsilon", "500"]),
         ],
     );
     insta::assert_snapshot!(refused);
@@ -144,16 +152,23 @@ fn flags_that_do_not_go_together_are_wrong_usage() {
         &Home::new(),
         2,
         &[
-            &["perturb", "--buckets", "equal-width", "--alpha", "2", "good"],
+            &["perturb", "--mechanism", "cape-paper", "--alpha", "2", "good"],
+            &["perturb", "--mechanism", "cape-paper", "--profile", "names", "good"],
+            &["perturb", "--mechanism", "cape-paper", "--protect", "good", "good"],
             &["perturb", "--bucket-count", "5", "good"],
+            &["perturb", "--model", "model", "good"],
             &["perturb", "--lines", "--diff", "good"],
+            &["perturb", "--separate", "good"],
+            &["perturb", "--lines", "--separate", "--memory", "memory", "good"],
+            &["perturb", "--seed", "1", "--memory", "memory", "good"],
             &["perturb", "--buckets", "round", "good"],
             &["explain", "good"],
-            &["perturb", "--model", "nowhere", "good"],
+            &["perturb", "--mechanism", "cape-paper", "--model", "nowhere", "good"],
             &["calibrate", "--model", "nowhere", "model/config.json"],
-            &["explain", "--token", "99", "the good book"],
-            &["explain", "--token", "0", "the good book"],
-            &["explain", "--token", "1", "the and of"],
+            &["explain", "--mechanism", "cape-paper", "--word", "99", "the good book"],
+            &["explain", "--mechanism", "cape-paper", "--word", "0", "the good book"],
+            &["explain", "--mechanism", "cape-paper", "--word", "1", "the and of"],
+            &["explain", "--word", "1", "good book", "--released", "good book"],
         ],
     );
     insta::assert_snapshot!(refused);
@@ -168,10 +183,20 @@ fn prompts_that_cannot_be_perturbed_are_refused() {
         &[
             &["perturb", ""],
             &["perturb", " \t\n"],
-            &["explain", "--token", "1", ""],
+            &["explain", "--word", "1", ""],
             &["perturb", "good\u{7}book"],
-            &["explain", "--token", "1", "é\u{9b}"],
-            &["explain", "--token", "1", "good book", "--released", "good"],
+            &["explain", "--word", "1", "é\u{9b}"],
+            &["explain", "--mechanism", "cape-paper", "--word", "1", "a\u{7}"],
+            &[
+                "explain",
+                "--mechanism",
+                "cape-paper",
+                "--word",
+                "1",
+                "good",
+                "--released",
+                "one two",
+            ],
         ],
     );
     let whole: [&[u8]; 5] = [b"", b"\n", b"good b\xff\xfeook", b"\xc3", b"good\0book"];
@@ -196,11 +221,14 @@ fn settings_files_with_mistakes_are_refused_by_name() {
         ("seed = 1", 2),
         ("epsilon = \"three\"", 2),
         ("epsilon = 0", 2),
-        ("buckets = \"round\"", 2),
+        ("profile = \"nobody\"", 2),
         ("bucket-count = -1", 2),
         ("epsilon = ", 2),
-        ("keep = \"nowhere.txt\"", 1),
-        ("model = \"nowhere\"", 2),
+        ("keep = 3", 2),
+        ("protect = [[\"Alice\"]]", 2),
+        ("protect = [\"two words\"]", 2),
+        ("k = 0", 2),
+        ("mechanism = \"cape-paper\"\nmodel = \"nowhere\"", 2),
     ] {
         let home = Home::new();
         home.write("cape.toml", toml);
@@ -217,7 +245,7 @@ fn settings_files_with_mistakes_are_refused_by_name() {
 #[test]
 fn broken_model_folders_are_refused_and_say_what_is_broken() {
     let mut refused = String::new();
-    let args = ["perturb", "--model", "model", "good book"];
+    let args = [&["perturb", "good book"], &TINY[..]].concat();
     let mut broken = |what: &str, break_it: &dyn Fn(&Home)| {
         let home = Home::new();
         break_it(&home);
@@ -284,7 +312,7 @@ fn check_release(prompt: &str, release: &Value) {
     let number = |value: &Value| value.as_f64().unwrap();
     let (mut at, mut sensitive) = (0, 0);
     let mut rest = release["text"].as_str().unwrap();
-    for token in release["tokens"].as_array().unwrap() {
+    for token in release["words"].as_array().unwrap() {
         let offset = |key: &str| usize::try_from(token[key].as_u64().unwrap()).unwrap();
         let (start, end) = (offset("start"), offset("end"));
         let (original, released) = (&token["original"], token["released"].as_str().unwrap());
@@ -299,27 +327,25 @@ fn check_release(prompt: &str, release: &Value) {
             Some(rest) => rest,
             None => rest[1..].strip_prefix(released).unwrap(),
         };
-        match token["kept"].as_str() {
-            Some("stopword" | "punctuation" | "listed") => assert_eq!(*original, *released),
-            Some(other) => panic!("unknown reason {other}"),
-            None => {
-                assert!(token["kept"].is_null());
-                sensitive += 1;
-            }
+        assert_eq!(token["kind"], "word");
+        match (token["level"].as_str().unwrap(), token["why"].as_str().unwrap()) {
+            ("kept", "stopword" | "punctuation" | "listed") => assert_eq!(*original, *released),
+            ("protected", "sensitive") => sensitive += 1,
+            other => panic!("unknown reason {other:?}"),
         }
         at = end;
     }
     // as is what follows the last of them
     assert_eq!(rest, &prompt[at..]);
     let privacy = &release["privacy"];
-    assert_eq!(privacy["mechanism"], "cape");
-    assert_eq!(privacy["sensitive_tokens"], sensitive);
-    let whole = number(&privacy["epsilon_per_token"]) * f64::from(sensitive);
-    assert!((number(&privacy["epsilon_prompt"]) - whole).abs() < 1e-9);
-    match sensitive {
-        0 => assert!(privacy["expected_kept"].is_null()),
-        _ => assert!((0.0..=1.0).contains(&number(&privacy["expected_kept"]))),
+    assert_eq!(privacy["mechanism"], "cape-paper");
+    for count in ["words", "draws", "protected_words"] {
+        assert_eq!(privacy[count], sensitive, "{count}");
     }
+    let whole = number(&privacy["epsilon_any"]) * f64::from(sensitive);
+    assert!((number(&privacy["epsilon_prompt"]) - whole).abs() < 1e-9);
+    assert_eq!(privacy["epsilon_any"], privacy["epsilon_protected"]);
+    assert!((0.0..=1.0).contains(&number(&privacy["most_kept"])));
 }
 
 const LETTER: &str = "The doctor's letter was SLOW,\n\tand it is a secret walking story…  ";
@@ -330,44 +356,26 @@ fn json_release() {
     let args = ["perturb", "--seed", "1", "--epsilon", "4", "--json", LETTER];
     let json = home.tiny(&args).out;
     check_release(LETTER, &parse(&json));
-    // as printed, but for a float whose last digits may differ from machine to machine
-    let redacted = |line: &str| match line.split_once("\"expected_kept\": ") {
-        Some((indent, share)) => {
-            let share: f64 = share.parse().unwrap();
-            format!("{indent}\"expected_kept\": [about {share:.2}]\n")
-        }
-        None => format!("{line}\n"),
-    };
-    insta::assert_snapshot!(json.lines().map(redacted).collect::<String>());
+    insta::assert_snapshot!(json);
 }
 
 #[test]
-fn json_states_notion_and_evidence_of_each_form() {
+fn json_states_notion_and_evidence() {
     let home = Home::new();
-    let forms: [(&[&str], [&str; 4]); 5] = [
-        (&[], ["ranked", "released", "LDP", "proof"]),
-        (&["--context", "raw"], ["ranked", "raw", "LDP", "proof"]),
-        (
-            &["--buckets", "equal-width", "--candidates", "typed"],
-            ["equal-width", "released", "LDP", "bound"],
-        ),
-        (&["--seed", "1"], ["ranked", "released", "none", "none"]),
-        (
-            &["--buckets", "equal-width", "--candidates", "all", "--context", "raw", "--seed", "1"],
-            ["equal-width", "raw", "none", "none"],
-        ),
+    let forms: [(&[&str], [&str; 2]); 3] = [
+        (&[], ["LDP", "bound"]),
+        (&["--context", "released"], ["LDP", "bound"]),
+        (&["--context", "released", "--seed", "1"], ["none", "none"]),
     ];
-    for (flags, [buckets, context, notion, evidence]) in forms {
+    for (flags, [notion, evidence]) in forms {
         let release = home.tiny_json(&[&["perturb", LETTER], flags].concat());
         check_release(LETTER, &release);
         let privacy = &release["privacy"];
-        assert_eq!(privacy["buckets"], buckets);
-        assert_eq!(privacy["context"], context);
         assert_eq!(privacy["notion"], notion);
         assert_eq!(privacy["evidence"], evidence);
-        // equal-width holds a larger bound than was asked; ranked never more than was asked
-        let per_token = privacy["epsilon_per_token"].as_f64().unwrap();
-        assert_eq!(per_token > 12.0, buckets == "equal-width", "{per_token}");
+        // what is proven of the paper's form is more than was asked
+        assert_eq!(privacy["epsilon_nominal"], 6.0);
+        assert!(privacy["epsilon_any"].as_f64().unwrap() > 6.0, "{privacy}");
     }
 }
 
@@ -376,19 +384,14 @@ fn privacy_statements_in_words() {
     let home = Home::new();
     let mut all = String::new();
     for flags in [
-        &["--epsilon", "6"][..],
-        &["--epsilon", "6", "--context", "raw"],
-        &["--epsilon", "6", "--buckets", "equal-width"],
-        &["--epsilon", "6", "--seed", "1"],
+        &["--epsilon", "4"][..],
+        &["--epsilon", "4", "--context", "released"],
+        &["--epsilon", "4", "--context", "released", "--seed", "1"],
     ] {
         let args = [&["perturb"], flags, &["the slow story, and a good river"]].concat();
-        let ran = home.tiny(&args);
-        // the text differs from run to run; the share that stays follows what was drawn before
-        let share = |line: &&str| !line.contains("% of the sensitive");
-        let err: Vec<&str> = ran.err.lines().filter(share).collect();
-        let err = err.join("\n") + "\n";
-        let out = String::new();
-        all += &transcript(&args, &Ran { out, err, ..ran });
+        // the text differs from run to run
+        let ran = Ran { out: String::new(), ..home.tiny(&args) };
+        all += &transcript(&args, &ran);
     }
     insta::assert_snapshot!(all);
 }
@@ -396,7 +399,7 @@ fn privacy_statements_in_words() {
 #[test]
 fn stdout_holds_the_released_text_alone() {
     let home = Home::new();
-    for flags in [&[][..], &["--diff"], &["--context", "raw"]] {
+    for flags in [&[][..], &["--diff"], &["--context", "released"]] {
         let args = [&["perturb", "--seed", "5", LETTER], flags].concat();
         let plain = home.tiny(&args);
         let json = home.tiny_json(&args);
@@ -411,7 +414,7 @@ fn a_final_newline_is_neither_lost_nor_doubled() {
     for (stdin, stdout) in
         [("the and", "the and\n"), ("the and\n", "the and\n"), ("the\n\n", "the\n\n")]
     {
-        let ran = home.pipe(stdin, &["perturb", "--model", "model"]);
+        let ran = home.pipe(stdin, &[&["perturb"], &TINY[..]].concat());
         assert_eq!((ran.code, ran.out.as_str()), (0, stdout));
     }
 }
@@ -426,7 +429,7 @@ fn diff_is_readable_without_colour_and_on_stderr_only() {
     // no escape sequences where there is no terminal
     assert!(!ran.err.contains('\u{1b}'));
     // and no originals on stderr unless they are asked for
-    assert!(!plain.err.contains('|') && !plain.err.contains("doctor"));
+    assert!(!plain.err.contains("+ ") && !plain.err.contains("doctor"));
     insta::assert_snapshot!(ran.err);
 }
 
@@ -456,7 +459,7 @@ fn a_text_of_kept_words_only_comes_back_byte_for_byte() {
     insta::assert_snapshot!(ran.err);
     let release = home.tiny_json(&args);
     check_release(text, &release);
-    assert_eq!(release["privacy"]["sensitive_tokens"], 0);
+    assert_eq!(release["privacy"]["draws"], 0);
     assert_eq!(release["privacy"]["epsilon_prompt"], 0.0);
 }
 
@@ -468,16 +471,16 @@ fn listed_words_and_phrases_are_kept() {
     let args = ["perturb", "--keep", "keep.txt", text];
     let release = home.tiny_json(&args);
     check_release(text, &release);
-    let tokens = release["tokens"].as_array().unwrap();
-    let kept = |why: &str| -> Vec<&str> {
-        let found = tokens.iter().filter(|token| token["kept"].as_str().unwrap_or("") == why);
+    let tokens = release["words"].as_array().unwrap();
+    let all_with = |why: &str| -> Vec<&str> {
+        let found = tokens.iter().filter(|token| token["why"] == why);
         found.map(|token| token["original"].as_str().unwrap()).collect()
     };
     // whole words and whole phrases only; a word of two pieces is kept with both
-    let listed = kept("listed");
+    let listed = all_with("listed");
     assert_eq!(listed, ["LONDON", "old", "Friend", "walk", "ing"]);
-    assert_eq!(kept("")[..5], ["old", "river", "good", "friend", "london"]);
-    assert!(home.tiny(&args).err.contains("5 listed"));
+    assert_eq!(all_with("sensitive")[..5], ["old", "river", "good", "friend", "london"]);
+    assert!(home.tiny(&args).err.contains("5 on your list"));
 }
 
 #[test]
@@ -492,7 +495,7 @@ fn lines_stay_as_many_and_in_order() {
             _ => format!("{} good {} book", stopwords[i % 6], stopwords[i / 6 % 6]),
         })
         .collect();
-    let args = ["perturb", "--lines", "--model", "model"];
+    let args = [&["perturb", "--lines"], &TINY[..]].concat();
     let ran = home.pipe(lines.join("\n"), &args);
     assert_eq!(ran.code, 0, "{}", ran.err);
     let released: Vec<&str> = ran.out.lines().collect();
@@ -516,7 +519,7 @@ fn lines_stay_as_many_and_in_order() {
 fn lines_as_json_are_one_object_a_line() {
     let home = Home::new();
     let lines = ["good book", "", "the and", "slow 中書 story\r", "a\tletter"];
-    let args = ["perturb", "--lines", "--json", "--model", "model"];
+    let args = [&["perturb", "--lines", "--json"], &TINY[..]].concat();
     // with and without a newline at the end of the last line
     for end in ["", "\n"] {
         let ran = home.pipe(lines.join("\n") + end, &args);
@@ -542,10 +545,9 @@ fn any_unicode_survives_around_the_tokens() {
     let mut runner = TestRunner::deterministic();
     let line = |_| strategy.new_tree(&mut runner).unwrap().current();
     let lines: Vec<String> = (0..300).map(line).collect();
-    for (candidates, context) in [("typed", "released"), ("all", "raw")] {
-        let args = ["perturb", "--lines", "--json", "--model", "model"];
-        let form = ["--seed", "1", "--candidates", candidates, "--context", context];
-        let ran = home.pipe(lines.join("\n") + "\n", &[&args[..], &form].concat());
+    for context in ["released", "raw"] {
+        let args = ["perturb", "--lines", "--json", "--seed", "1", "--context", context];
+        let ran = home.pipe(lines.join("\n") + "\n", &[&args[..], &TINY].concat());
         assert_eq!(ran.code, 0, "{}", ran.err);
         let releases: Vec<Value> = ran.out.lines().map(parse).collect();
         assert_eq!(releases.len(), lines.len());
@@ -564,14 +566,14 @@ fn a_prompt_far_longer_than_the_model_is_seen_in_windows() {
     for context in ["released", "raw"] {
         let release = home.tiny_json(&["perturb", "--context", context, &text]);
         check_release(&text, &release);
-        assert_eq!(release["tokens"].as_array().unwrap().len(), words);
-        assert_eq!(release["privacy"]["sensitive_tokens"], words);
+        assert_eq!(release["words"].as_array().unwrap().len(), words);
+        assert_eq!(release["privacy"]["draws"], words);
         // nothing is cut off: the release has as many words
         let released = release["text"].as_str().unwrap();
         assert_eq!(released.split_whitespace().count(), words);
     }
     for token in ["1", "330", "660"] {
-        let args = ["explain", "--context", "raw", "--token", token, &text];
+        let args = ["explain", "--word", token, &text];
         let explanation = home.tiny_json(&args);
         let seen = ids(&explanation["input_ids"]);
         assert_eq!(seen.len(), 32, "30 tokens between [CLS] and [SEP]");
@@ -587,21 +589,22 @@ fn a_prompt_far_longer_than_the_model_is_seen_in_windows() {
 fn flags_come_before_variables_before_the_file_before_defaults() {
     let home = Home::new();
     let stated = |variable: Option<&str>, flag: Option<&str>| {
-        let mut command = home.cape(&["explain", "--token", "1", "--model", "model", "--json"]);
-        command.arg("good");
+        let mut command = home.cape(&["explain", "--word", "1", "--json", "Alice"]);
         command.envs(variable.map(|epsilon| ("CAPE_EPSILON", epsilon)));
         command.args(flag.iter().flat_map(|epsilon| ["--epsilon", epsilon]));
         let ran = finish(&mut command);
         assert_eq!(ran.code, 0, "{}", ran.err);
-        parse(&ran.out)["epsilon"].to_string()
+        // the law's own, which its integers may make a little smaller
+        let epsilon = parse(&ran.out)["epsilon"].as_f64().unwrap();
+        format!("{epsilon:.3}")
     };
-    assert_eq!(stated(None, None), "12.0");
-    assert_eq!(stated(Some("5"), None), "5.0");
+    assert_eq!(stated(None, None), "7.000");
+    assert_eq!(stated(Some("5"), None), "5.000");
     home.write("cape.toml", "epsilon = 3");
-    assert_eq!(stated(None, None), "3.0");
-    assert_eq!(stated(Some("5"), None), "5.0");
-    assert_eq!(stated(Some("5"), Some("7.5")), "7.5");
-    assert_eq!(stated(None, Some("7.5")), "7.5");
+    assert_eq!(stated(None, None), "3.000");
+    assert_eq!(stated(Some("5"), None), "5.000");
+    assert_eq!(stated(Some("5"), Some("7.5")), "7.500");
+    assert_eq!(stated(None, Some("7.5")), "7.500");
 }
 
 #[test]
@@ -610,14 +613,12 @@ fn every_key_of_the_file_is_heeded() {
     home.write("keep.txt", "book\n");
     home.write(
         "mine.toml",
-        "epsilon = 2.5\nbuckets = \"equal-width\"\ncontext = \"raw\"\ncandidates = \"all\"\n\
-         lambda-l = 0.25\nlambda-d = 2\nbucket-count = 7\nmodel = \"model\"\nkeep = \"keep.txt\"\n",
+        "mechanism = \"cape-paper\"\nepsilon = 2.5\ncontext = \"released\"\nlambda-l = 0.25\n\
+         lambda-d = 2\nbucket-count = 7\nmodel = \"model\"\nkeep = [\"keep.txt\"]\n",
     );
-    let args = ["explain", "--token", "1", "--json", "--all", "book good"];
+    let args = ["explain", "--word", "1", "--json", "--all", "book good"];
     let args = [&args[..], &["--config", "mine.toml"]].concat();
     check_heeded(&parse(&home.run(&args).out));
-    home.write("mine.toml", "model = \"model\"\nalpha = 0.75");
-    assert_eq!(parse(&home.run(&args).out)["alpha"], 0.75);
 }
 
 #[test]
@@ -625,12 +626,11 @@ fn every_variable_is_heeded() {
     let home = Home::new();
     home.write("keep.txt", "book\n");
     home.write("mine.toml", "lambda-d = 2");
-    let mut command = home.cape(&["explain", "--token", "1", "--json", "--all", "book good"]);
+    let mut command = home.cape(&["explain", "--word", "1", "--json", "--all", "book good"]);
     command.envs([
+        ("CAPE_MECHANISM", "cape-paper"),
         ("CAPE_EPSILON", "2.5"),
-        ("CAPE_BUCKETS", "equal-width"),
-        ("CAPE_CONTEXT", "raw"),
-        ("CAPE_CANDIDATES", "all"),
+        ("CAPE_CONTEXT", "released"),
         ("CAPE_LAMBDA_L", "0.25"),
         ("CAPE_BUCKET_COUNT", "7"),
         ("CAPE_MODEL", "model"),
@@ -645,14 +645,12 @@ fn check_heeded(told: &Value) {
     // book is kept, so good is the first sensitive token
     assert_eq!(told["original"], "good");
     assert_eq!(told["epsilon"], 2.5);
-    assert_eq!(told["buckets"], "equal-width");
-    assert_eq!(told["context"], "raw");
+    assert_eq!(told["context"], "released");
     // 107 beginnings and 36 continuations
     assert_eq!(told["candidates"].as_array().unwrap().len(), 143);
     assert_eq!(told["lambda_l"], 0.25);
     assert_eq!(told["lambda_d"], 2.0);
     assert_eq!(told["bucket_count"], 7);
-    assert_eq!(told["alpha"], Value::Null);
 }
 
 #[test]
@@ -676,7 +674,7 @@ fn calibrate_writes_what_the_next_run_uses() {
     let stored = parse(&std::fs::read_to_string(home.path("model/cape.json")).unwrap());
     assert_eq!(stored["window"], 11);
     assert!(stored["lo"].as_f64().unwrap() < -1.0 && stored["hi"].as_f64().unwrap() > 1.0);
-    let told = home.tiny_json(&["explain", "--token", "1", "good"]);
+    let told = home.tiny_json(&["explain", "--word", "1", "good"]);
     let range = vec![stored["lo"].clone(), stored["hi"].clone()];
     assert_eq!(told["calibration"], Value::from(range));
 
@@ -693,7 +691,8 @@ fn a_packed_model_is_a_model() {
         let pack = ["models", "pack", "model", "packed", "--precision", precision];
         let ran = home.run(&pack);
         assert_eq!((ran.code, ran.out.as_str()), (0, "written to packed\n"));
-        let explain = ["explain", "--token", "1", "--model", "packed", "--json"];
+        let paper = ["--mechanism", "cape-paper", "--model", "packed"];
+        let explain = [&["explain", "--word", "1", "--json"], &paper[..]].concat();
         let told = parse(&home.pipe("good", &explain).out);
         assert_eq!(told["candidates"][0]["token"], "good");
     }
@@ -716,53 +715,42 @@ fn weight(value: &Value) -> u128 {
 #[test]
 fn weights_sum_to_the_total_exactly_on_the_embedded_model() {
     let home = Home::new();
-    for (buckets, candidates, count) in [
-        ("ranked", "typed", 23_695),
-        ("ranked", "all", 29_523),
-        ("equal-width", "typed", 23_695),
-        ("equal-width", "all", 29_523),
-    ] {
-        let args = ["explain", "--token", "2", "--all", "--json"];
-        let form = ["--buckets", buckets, "--candidates", candidates];
-        let text = ["My daughter Alice has asthma"];
-        let ran = home.run(&[&args[..], &form, &text].concat());
-        assert_eq!((ran.code, ran.err.as_str()), (0, ""));
-        let told = parse(&ran.out);
-        assert_eq!(told["original"], "Alice");
-        let rows = told["candidates"].as_array().unwrap();
-        assert_eq!(rows.len(), count);
-        // probabilities that sum to one, without rounding
-        let sum: u128 = rows.iter().map(|row| weight(&row["weight"])).sum();
-        assert_eq!(sum, weight(&told["total_weight"]));
-        let mut seen = std::collections::HashSet::new();
-        for (i, row) in rows.iter().enumerate() {
-            assert_eq!(row["rank"], i + 1);
-            assert!(weight(&row["weight"]) > 0, "nothing is impossible");
-            assert!(seen.insert(row["id"].as_u64()), "each candidate once");
-            assert_eq!(row["bucket"].is_null(), buckets == "ranked");
-        }
-        for pair in rows.windows(2) {
-            let utility = |row: &Value| row["utility"].as_f64().unwrap();
-            assert!(utility(&pair[0]) >= utility(&pair[1]), "best first");
-            let (better, worse) = (weight(&pair[0]["weight"]), weight(&pair[1]["weight"]));
-            match (pair[0]["bucket"].as_u64(), pair[1]["bucket"].as_u64()) {
-                // members of a bucket are alike; a small bucket may well outweigh a better one
-                (Some(a), Some(b)) => assert!(a > b || (a == b && better == worse)),
-                _ => assert!(better >= worse),
-            }
-        }
+    let args = ["explain", "--mechanism", "cape-paper", "--word", "2", "--all", "--json"];
+    let ran = home.run(&[&args[..], &["My daughter Alice has asthma"]].concat());
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    let told = parse(&ran.out);
+    assert_eq!(told["original"], "Alice");
+    let rows = told["candidates"].as_array().unwrap();
+    assert_eq!(rows.len(), 29_523);
+    // probabilities that sum to one, without rounding
+    let sum: u128 = rows.iter().map(|row| weight(&row["weight"])).sum();
+    assert_eq!(sum, weight(&told["total_weight"]));
+    let mut seen = std::collections::HashSet::new();
+    for (i, row) in rows.iter().enumerate() {
+        assert_eq!(row["rank"], i + 1);
+        assert!(weight(&row["weight"]) > 0, "nothing is impossible");
+        assert!(seen.insert(row["id"].as_u64()), "each candidate once");
+    }
+    for pair in rows.windows(2) {
+        let utility = |row: &Value| row["utility"].as_f64().unwrap();
+        assert!(utility(&pair[0]) >= utility(&pair[1]), "best first");
+        let (better, worse) = (weight(&pair[0]["weight"]), weight(&pair[1]["weight"]));
+        let bucket = |row: &Value| row["bucket"].as_u64().unwrap();
+        // members of a bucket are alike; a small bucket may well outweigh a better one
+        let (a, b) = (bucket(&pair[0]), bucket(&pair[1]));
+        assert!(a > b || (a == b && better == worse));
     }
 }
 
 #[test]
 fn explain_shows_twenty_and_the_rest_on_request() {
     let home = Home::new();
-    let few = ["explain", "--token", "2", "a good book", "--candidates", "typed"];
+    let few = ["explain", "--word", "2", "a good book"];
     let all = home.tiny_json(&[&few[..], &["--all"]].concat());
     let few = home.tiny_json(&few);
     let rows = |told: &Value| told["candidates"].as_array().unwrap().clone();
     assert_eq!(rows(&few), rows(&all)[..20]);
-    assert_eq!(rows(&all).len(), 107);
+    assert_eq!(rows(&all).len(), 143);
     assert_eq!(few["total_weight"], all["total_weight"]);
     assert_eq!(few["token"], 2);
     assert_eq!(few["original"], "book");
@@ -774,8 +762,8 @@ fn explain_shows_twenty_and_the_rest_on_request() {
 fn explain_as_a_table() {
     let home = Home::new();
     let mut all = String::new();
-    for flags in [&[][..], &["--buckets", "equal-width", "--bucket-count", "5"]] {
-        let args = [&["explain", "--token", "2", "a good book"], flags].concat();
+    for flags in [&[][..], &["--context", "released", "--bucket-count", "5"]] {
+        let args = [&["explain", "--word", "2", "a good book"], flags].concat();
         let ran = home.tiny(&args);
         assert_eq!(ran.err, "");
         all += &transcript(&args, &ran);
@@ -797,10 +785,11 @@ fn explain_sees_what_the_draw_saw() {
     let text = format!("{turn}river money");
     let text = text.as_str();
     let explain = |flags: &[&str]| {
-        let args = ["explain", "--token", "17", "--all", text];
+        let args = ["explain", "--word", "17", "--all", text];
         home.tiny_json(&[&args[..], flags].concat())
     };
-    let masked = explain(&[]);
+    let released_context = ["--context", "released"];
+    let masked = explain(&released_context);
     let id = |word: &str| {
         let rows = masked["candidates"].as_array().unwrap();
         let row = rows.iter().find(|row| row["token"] == word).unwrap();
@@ -820,25 +809,34 @@ fn explain_sees_what_the_draw_saw() {
     let mut replaced = 0;
     for seed in ["0", "1", "2", "3", "4", "5"] {
         let args = ["perturb", "--epsilon", "2", "--seed", seed, text];
-        let released = home.tiny(&args).out;
+        let released = home.tiny(&[&args[..], &released_context].concat()).out;
         let words: Vec<&str> = released.split_whitespace().collect();
         replaced += usize::from(words[..2] != ["good", "book"]);
-        let told = explain(&["--released", &released]);
-        let drawn: Vec<u64> = words[..17].iter().map(|word| id(word)).collect();
-        let want = [&[cls][..], &drawn, &[MASK, MASK, sep]].concat();
-        assert_eq!(ids(&told["input_ids"]), want, "{released}");
-        // the logits follow the context, and the law over ranks does not know it
+        let told = explain(&["--context", "released", "--released", &released]);
+        let seen = ids(&told["input_ids"]);
+        assert_eq!((seen.len(), &seen[18..]), (21, &[MASK, MASK, sep][..]), "{released}");
+        for (word, &seen) in words[..17].iter().zip(&seen[1..]) {
+            // a piece that continues words may be drawn as well, and looks like a word here
+            let pieces = [(*word).to_owned(), format!("##{word}")];
+            let rows = masked["candidates"].as_array().unwrap().iter();
+            let could: Vec<_> = rows
+                .filter(|row| pieces.iter().any(|piece| row["token"] == *piece))
+                .map(|row| row["id"].as_u64().unwrap())
+                .collect();
+            assert!(could.contains(&seen), "{word} in {released}");
+        }
+        // the logits follow the context, and the distances do not know it
         assert_ne!(column(&told, "logit"), column(&masked, "logit"));
         assert_eq!(column(&told, "distance"), column(&masked, "distance"));
-        assert_eq!(told["total_weight"], masked["total_weight"]);
     }
     assert!(replaced > 3, "else the loop above saw the true words only");
 
     // what came with the token and after it is no part of its context
-    let told = explain(&["--released", text]);
-    assert_eq!(told, explain(&["--released", &format!("{turn}old paris")]));
+    let seeing = |released: &str| explain(&["--context", "released", "--released", released]);
+    assert_eq!(seeing(text), seeing(&format!("{turn}old paris")));
     let fourth = |released: &str| {
-        home.tiny_json(&["explain", "--token", "4", "--all", text, "--released", released])
+        let args = ["explain", "--word", "4", "--all", text, "--released", released];
+        home.tiny_json(&[&args[..], &released_context].concat())
     };
     let other = "old paris and fast london ".to_owned() + &"old paris fast london ".repeat(3);
     assert_eq!(fourth(text), fourth(&format!("{other}good book")));
@@ -854,10 +852,9 @@ fn seeded_draws_follow_the_explained_distribution() {
     let home = Home::new();
     // one token a line, and a seed for each line: independent draws at one position
     let n = 4000;
-    let form = ["--epsilon", "5", "--model", "model"];
-    let perturb = [&["perturb", "--lines", "--seed", "1"], &form[..]].concat();
+    let perturb = [&["perturb", "--lines", "--seed", "1", "--epsilon", "5"], &TINY[..]].concat();
     let ran = home.pipe("good\n".repeat(n), &perturb);
-    let told = home.tiny_json(&["explain", "--epsilon", "5", "--token", "1", "--all", "good"]);
+    let told = home.tiny_json(&["explain", "--epsilon", "5", "--word", "1", "--all", "good"]);
     let total = weight(&told["total_weight"]) as f64;
     // the best candidate, and the ten best together, come as often as is said
     for best in [1, 10] {
@@ -876,7 +873,8 @@ fn a_release_that_does_not_line_up_is_refused_at_once() {
     // there are more ways to cut sixty letters into pieces than can be tried one by one
     let home = Home::new();
     let (text, released) = ("a".repeat(60), format!("{}É", "a".repeat(40)));
-    let mut command = home.cape(&["explain", "--token", "1", &text, "--released", &released]);
+    let args = ["explain", "--word", "1", &text, "--released", &released, "--context", "released"];
+    let mut command = home.cape(&[&args[..], &TINY].concat());
     let ran = finish(command.timeout(std::time::Duration::from_secs(20)));
     assert_eq!(ran.code, 1, "{}", ran.err);
 }
@@ -885,7 +883,7 @@ fn a_release_that_does_not_line_up_is_refused_at_once() {
 #[test]
 fn a_stdout_that_cannot_be_written_is_no_panic() {
     let home = Home::new();
-    let explain = ["explain", "--token", "1", "--model", "model", "good"];
+    let explain = [&["explain", "--word", "1", "good"], &TINY[..]].concat();
     for args in [&explain[..], &["models"], &["completions", "bash"], &["perturb", "good"]] {
         let full = std::fs::File::options().write(true).open("/dev/full");
         let output = std::process::Command::new(env!("CARGO_BIN_EXE_cape"))
@@ -907,7 +905,7 @@ fn a_broken_calibration_is_mended_as_the_hint_says() {
     let home = Home::new();
     home.write("public.txt", "a good book\n");
     home.write("model/cape.json", r#"{"lo": 3, "hi": 1}"#);
-    let ran = home.run(&["perturb", "--model", "model", "good"]);
+    let ran = home.run(&[&["perturb", "good"], &TINY[..]].concat());
     assert!(ran.err.contains("hint: run `cape calibrate`"));
     let ran = home.run(&["calibrate", "--model", "model", "public.txt"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
@@ -916,9 +914,13 @@ fn a_broken_calibration_is_mended_as_the_hint_says() {
 #[test]
 fn losses_are_stated_in_plain_numbers() {
     let home = Home::new();
-    for (epsilon, whole) in [("0.1", "ε = 0.3 "), ("0.7", "ε = 2.1 "), ("1e-300", "ε = 0 ")] {
-        let ran = home.tiny(&["perturb", "--epsilon", epsilon, "good slow book"]);
-        assert!(ran.err.contains(whole), "{}", ran.err);
+    for (epsilon, stated) in [("0.1", "ε = 0.1 "), ("0.7", "ε = 0.7 "), ("1e-300", "ε = 0 ")] {
+        let ran = home.works(&["perturb", "--epsilon", epsilon, "Alice met Bob in London"]);
+        assert!(
+            ran.err.contains(&format!("{stated}between any two protected words")),
+            "{}",
+            ran.err
+        );
     }
 }
 

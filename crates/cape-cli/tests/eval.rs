@@ -32,7 +32,7 @@ fn a_run_makes_a_table_records_and_a_report() {
     insta::assert_snapshot!(heads.join("\n"));
     let read = |name: &str| std::fs::read_to_string(home.path("out").join(name)).unwrap();
     let records = read("records.jsonl");
-    assert_eq!(records.lines().count(), 3 * 7 * 2);
+    assert_eq!(records.lines().count(), 3 * 8 * 2);
     for line in records.lines() {
         let record = common::parse(line);
         for key in ["version", "data", "mechanism", "epsilon", "model", "settings", "seed"] {
@@ -128,4 +128,50 @@ fn what_cannot_be_evaluated_is_refused() {
     let other = ["eval", "other.tsv", "--epsilons", "2", "--model", "model", "--out", "out"];
     all += &refusals(&home, 1, &[&other]);
     insta::assert_snapshot!(all);
+}
+
+/// Which words are protected, where they stand, and what an attacker makes of them.
+#[test]
+fn words_are_measured_with_their_levels() {
+    let home = home();
+    let prompts = [
+        r#"{"text": "My friend Krzysztof lives in London, not far away.",
+            "spans": [{"label": "PERSON", "start": 10, "end": 19}, {"label": "PLACE", "start": 29, "end": 35}]}"#,
+        r#"{"text": "The table was paid by Alice on 2024-03-15.",
+            "spans": [{"label": "PERSON", "start": 22, "end": 27}, {"label": "DATE", "start": 31, "end": 41}]}"#,
+    ];
+    home.write("pii.jsonl", prompts.map(|line| line.replace('\n', "")).join("\n"));
+    let args = ["eval", "pii.jsonl", "-m", "cape,cape-everything", "-e", "2,7", "--out", "out"];
+    home.works(&[&args[..], &["--model", "model", "--bayes", "2"]].concat());
+    let read = |name: &str| std::fs::read_to_string(home.path("out").join(name)).unwrap();
+    for line in read("records.jsonl").lines() {
+        let record = common::parse(line);
+        let number = |value: &serde_json::Value| value.as_f64().unwrap();
+        assert_eq!(number(&record["proven"]).round(), number(&record["epsilon"]));
+        assert!(number(&record["settings"]["epsilon_any"]) > 20.0);
+        let (attacks, protected) = (&record["attacks"], &record["protected"]);
+        for attack in ["knn-1", "knn-10", "mti", "bayes"] {
+            assert_eq!(attacks[attack]["of"], record["sensitive"], "{attack}");
+            let on = &record["spans"]["protected words"][attack];
+            assert_eq!(on["of"], protected["words"]["found"], "{attack}");
+        }
+        if record["mechanism"] == "cape-everything" {
+            assert_eq!(protected["words"]["found"], protected["words"]["of"]);
+        } else {
+            // what is ordinary is read by every attack
+            assert!(number(&attacks["mti"]["found"]) > 0.0);
+        }
+    }
+    let report = common::parse(&read("report.json"));
+    for point in report["points"].as_array().unwrap() {
+        let measures = &point["measures"];
+        for spans in ["on PERSON", "on PLACE", "on DATE", "in spans"] {
+            assert_eq!(measures[format!("protected {spans}")]["mean"], 1.0, "{spans}");
+        }
+        let elsewhere = measures["protected elsewhere"]["mean"].as_f64().unwrap();
+        assert_eq!(elsewhere, if point["mechanism"] == "cape" { 0.0 } else { 1.0 });
+    }
+    // records go on where they were
+    let again = home.works(&[&args[..], &["--model", "model", "--bayes", "2"]].concat());
+    assert!(again.out.contains("cape-everything"), "{}", again.out);
 }

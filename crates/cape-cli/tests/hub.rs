@@ -76,6 +76,11 @@ impl Home {
     }
 }
 
+/// The command that uses a model.
+fn perturb(model: &str) -> [&str; 6] {
+    ["perturb", "--mechanism", "cape-paper", "--model", model, "good"]
+}
+
 fn transcript(args: &[&str], ran: &Ran) -> String {
     let (out, err, code) = (&ran.out, &ran.err, ran.code);
     format!("$ cape {}\n{out}{err}[exit {code}]\n\n", args.join(" "))
@@ -86,11 +91,11 @@ fn a_model_is_pulled_calibrated_and_used() {
     let home = Home::new();
     std::fs::write(home.dir.path().join("public.txt"), "a good book\nthe slow river\n").unwrap();
     let cases: [&[&str]; 7] = [
-        &["perturb", "--model", REPO, "good"],
+        &["perturb", "--mechanism", "cape-paper", "--model", REPO, "good"],
         &["models", "pull", REPO],
-        &["perturb", "--model", REPO, "--seed", "1", "good"],
+        &["perturb", "--mechanism", "cape-paper", "--model", REPO, "--seed", "1", "good"],
         &["calibrate", "--model", REPO, "public.txt"],
-        &["perturb", "--model", REPO, "--seed", "1", "good"],
+        &["perturb", "--mechanism", "cape-paper", "--model", REPO, "--seed", "1", "good"],
         &["models", "pull", REPO],
         &["models", "pack", REPO, "packed"],
     ];
@@ -172,9 +177,8 @@ fn the_environment_is_heeded() {
     assert_eq!(filed.code, 0, "{}", filed.err);
     assert!(other.join("models--org--tiny/refs/main").is_file());
     // another home has it not
-    let elsewhere = home.finish(
-        home.cape(&["perturb", "--model", REPO, "good"]).env("HF_HOME", home.dir.path().join("x")),
-    );
+    let mut command = home.cape(&perturb(REPO));
+    let elsewhere = home.finish(command.env("HF_HOME", home.dir.path().join("x")));
     assert_eq!(elsewhere.code, 2);
     for ran in [ran, refused, given, filed, elsewhere] {
         assert!(!ran.out.contains(TOKEN) && !ran.err.contains(TOKEN));
@@ -187,7 +191,7 @@ fn a_folder_comes_before_a_name() {
     home.pull(REPO);
     let model = home.dir.path().join(REPO);
     std::fs::create_dir_all(&model).unwrap();
-    let ran = home.run(&["perturb", "--model", REPO, "good"]);
+    let ran = home.run(&perturb(REPO));
     assert!(
         ran.err
             .contains(&format!("cannot access {}", Path::new(REPO).join("config.json").display()))
@@ -201,7 +205,7 @@ fn a_gguf_is_fetched_and_refused_where_it_is_broken() {
     let name = format!("{REPO}:q4.gguf");
     home.pull(&name);
     assert!(home.snapshot().join("q4.gguf").is_file());
-    let ran = home.run(&["perturb", "--model", &name, "good"]);
+    let ran = home.run(&perturb(&name));
     assert_eq!((ran.code, ran.out.as_str()), (1, ""));
     assert!(ran.err.contains("GGUF") && ran.err.contains("hint: "), "{}", ran.err);
 }

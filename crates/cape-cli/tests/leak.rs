@@ -35,6 +35,7 @@ impl Home {
         home.write("not-utf8", b"good\xff");
         home.write("control", b"good\x07");
         home.write("keep.txt", b"good\n");
+        home.write("canaries", b"good\nmy xylophoniccanary\n");
         home.write("words.txt", b"my 1 0\nis 0 1\ngood 1 1\nbad 2 1\n");
         home.write("broken.txt", b"my 1 0\nis 0\n");
         home
@@ -123,27 +124,49 @@ fn the_check_sees_a_canary() {
     // --diff shows the prompt, so the whole path from prompt to stderr is open here
     let home = Home::new();
     let mut command = home.cape();
-    command.args(["perturb", "--model", "model", "--diff", CANARY]);
+    command.args(["perturb", "--diff", CANARY]);
     assert!(shows(&run(&mut command, b"").2));
 }
 
-/// Flags under which a good prompt is perturbed.
+/// The paper's mechanism on the tiny model.
+const TINY: &[&str] = &["--mechanism", "cape-paper", "--model", "model"];
+
+/// Flags under which a good prompt is perturbed by the paper's mechanism.
 const WORKING: &[&[&str]] = &[
     &["perturb"],
     &["perturb", "--json"],
     &["perturb", "--lines"],
     &["perturb", "--lines", "--json"],
     &["perturb", "--seed", "1"],
-    &["perturb", "--epsilon", "1000"],
-    &["perturb", "--buckets", "equal-width"],
-    &["perturb", "--context", "raw"],
-    &["perturb", "--candidates", "all", "--keep", "keep.txt"],
-    &["explain", "--token", "1"],
-    &["explain", "--token", "2", "--json", "--all"],
-    &["audit", "exact", "--token", "1"],
-    &["audit", "exact", "--token", "2", "--json", "--buckets", "equal-width"],
+    &["perturb", "--epsilon", "30"],
+    &["perturb", "--context", "released"],
+    &["perturb", "--bucket-count", "9", "--keep", "keep.txt"],
+    &["explain", "--word", "1"],
+    &["explain", "--word", "2", "--json", "--all"],
+    &["audit", "exact", "--word", "1"],
+    &["audit", "exact", "--word", "2", "--json", "--context", "released"],
     &["audit", "context", "--tries", "1"],
-    &["audit", "context", "--token", "1", "--tries", "1", "--json"],
+    &["audit", "context", "--word", "1", "--tries", "1", "--json"],
+];
+
+/// The same for words.
+const WORDS: &[&[&str]] = &[
+    &["perturb"],
+    &["perturb", "--json"],
+    &["perturb", "--lines"],
+    &["perturb", "--lines", "--json"],
+    &["perturb", "--lines", "--separate"],
+    &["perturb", "--seed", "1"],
+    &["perturb", "--epsilon", "30"],
+    &["perturb", "--profile", "names"],
+    &["perturb", "--profile", "everything", "--keep", "keep.txt"],
+    &["perturb", "--protect", CANARY, "--keep", "good"],
+    &["perturb", "--ordinary", CANARY],
+    &["perturb", "--keep", CANARY],
+    &["perturb", "--instruction", "Say xylophoniccanary:"],
+    &["perturb", "--format", "code"],
+    &["explain", "--word", "2"],
+    &["explain", "--word", "2", "--json", "--all"],
 ];
 
 /// Flags under which any prompt is refused, and with which code.
@@ -152,17 +175,14 @@ const REFUSED: &[(&[&str], i32)] = &[
     (&["perturb", "--epsilon", "nan"], 2),
     (&["perturb", "--epsilon", "abc"], 2),
     (&["perturb", "--epsilon"], 2),
-    (&["perturb", "--alpha", "-1"], 2),
+    (&["perturb", "--alpha", "2"], 2),
     (&["perturb", "--lambda-l", "inf"], 2),
     (&["perturb", "--seed", "-1"], 2),
     (&["perturb", "--nonsense"], 2),
-    (&["perturb", "--buckets", "round"], 2),
-    (&["perturb", "--buckets", "equal-width", "--alpha", "2"], 2),
-    (&["perturb", "--buckets", "equal-width", "--epsilon", "900"], 2),
-    (&["perturb", "--bucket-count", "7"], 2),
+    (&["perturb", "--epsilon", "900"], 2),
+    (&["perturb", "--profile", "names"], 2),
+    (&["perturb", "--bucket-count", "1"], 2),
     (&["perturb", "--lines", "--diff"], 2),
-    (&["perturb", "--keep", "nowhere"], 1),
-    (&["perturb", "--keep", "model"], 1),
     (&["perturb", "--keep", "not-utf8"], 1),
     (&["perturb", "--keep", "control"], 1),
     (&["perturb", "--config", "nowhere"], 1),
@@ -170,11 +190,34 @@ const REFUSED: &[(&[&str], i32)] = &[
     (&["perturb", "--config", "bad.toml"], 2),
     (&["perturb", "--config", "bad-value.toml"], 2),
     (&["explain"], 2),
-    (&["explain", "--token", "0"], 2),
-    (&["explain", "--token", "99"], 2),
-    (&["explain", "--token", "-1"], 2),
-    (&["explain", "--token", "1", "--released", "one two three"], 1),
-    (&["explain", "--token", "1", "--released", "good\u{7}"], 1),
+    (&["explain", "--word", "0"], 2),
+    (&["explain", "--word", "99"], 2),
+    (&["explain", "--word", "-1"], 2),
+    (&["explain", "--word", "1", "--released", "one two three"], 1),
+    (&["explain", "--word", "1", "--released", "good\u{7}"], 1),
+];
+
+/// The same for words.
+const REFUSED_WORDS: &[(&[&str], i32)] = &[
+    (&["perturb", "--epsilon", "0"], 2),
+    (&["perturb", "--alpha", "-1"], 2),
+    (&["perturb", "--k", "0"], 2),
+    (&["perturb", "--epsilon-ordinary", "nan"], 2),
+    (&["perturb", "--profile", "xylophoniccanary"], 2),
+    (&["perturb", "--format", "xylophoniccanary"], 2),
+    (&["perturb", "--protect", "my xylophoniccanary"], 2),
+    (&["perturb", "--ordinary", "my xylophoniccanary"], 2),
+    (&["perturb", "--protect", "xylophoniccanary\u{7}"], 1),
+    (&["perturb", "--keep", "xylophoniccanary\u{7}"], 1),
+    (&["perturb", "--protect", "canaries"], 2),
+    (&["perturb", "--memory", "canaries"], 1),
+    (&["perturb", "--memory", "."], 1),
+    (&["perturb", "--memory", "nowhere/memory"], 1),
+    (&["perturb", "--separate"], 2),
+    (&["explain", "--word", "0"], 2),
+    (&["explain", "--word", "99"], 2),
+    (&["explain", "--word", "2", "--keep", "xylophoniccanary"], 1),
+    (&["explain", "--word", "1", "--released", "my xylophoniccanary"], 2),
 ];
 
 /// The baselines keep files beside the vectors, with nothing of a prompt in them.
@@ -193,12 +236,13 @@ fn nothing_of_a_prompt_for_a_baseline_is_on_stderr_or_in_a_file() {
         check(home.cape().arg("perturb").args(with("broken.txt")).arg(PROMPT), b"", 1);
         // the canary is the first sensitive word where stopwords are kept
         let token = if *mechanism == "custext+" { "1" } else { "2" };
-        let explain = ["explain", "--token", token, "--unknown", "drop"];
+        let explain = ["explain", "--word", token, "--unknown", "drop"];
         check(home.cape().args(explain).args(with("words.txt")).arg(PROMPT), b"", 1);
     }
     for name in home.files() {
-        let path = home.0.path().join(name);
-        if path.is_file() {
+        let path = home.0.path().join(&name);
+        // which has it to begin with
+        if path.is_file() && name != "canaries" {
             let bytes = std::fs::read(path).unwrap();
             assert!(!shows(&String::from_utf8_lossy(&bytes)));
         }
@@ -212,14 +256,19 @@ fn nothing_of_a_released_prompt_is_on_stderr() {
     let home = Home::new();
     let files = home.files();
     for flags in WORKING {
-        let base = [flags, &["--model", "model"][..]].concat();
+        let base = [flags, TINY].concat();
         // as an argument and from stdin
         check(home.cape().args(&base).arg(PROMPT), b"", 0);
         check(home.cape().args(&base), PROMPT.as_bytes(), 0);
     }
+    for flags in WORDS {
+        check(home.cape().args(*flags).arg(PROMPT), b"", 0);
+        check(home.cape().args(*flags), PROMPT.as_bytes(), 0);
+    }
     // the embedded model, whose vocabulary cuts it differently
-    for flags in [&["perturb"][..], &["explain", "--token", "1"]] {
-        check(home.cape().args(flags).arg(PROMPT), b"", 0);
+    for flags in [&["perturb"][..], &["explain", "--word", "1"]] {
+        let paper = ["--mechanism", "cape-paper"];
+        check(home.cape().args(flags).args(paper).arg(PROMPT), b"", 0);
     }
     assert_eq!(home.files(), files, "nor in a file");
 }
@@ -231,10 +280,13 @@ fn nothing_of_a_refused_prompt_is_on_stderr() {
     for &(flags, code) in REFUSED {
         // the prompt before the flags, lest `--epsilon` without a value takes it for one
         let (command, rest) = flags.split_first().unwrap();
-        let argument = [command, PROMPT, "--model", "model"];
-        check(home.cape().args(argument).args(rest), b"", code);
-        let stdin = [command, "--model", "model"];
-        check(home.cape().args(stdin).args(rest), PROMPT.as_bytes(), code);
+        check(home.cape().args([command, PROMPT]).args(TINY).args(rest), b"", code);
+        check(home.cape().arg(command).args(TINY).args(rest), PROMPT.as_bytes(), code);
+    }
+    for &(flags, code) in REFUSED_WORDS {
+        let (command, rest) = flags.split_first().unwrap();
+        check(home.cape().args([command, PROMPT]).args(rest), b"", code);
+        check(home.cape().arg(command).args(rest), PROMPT.as_bytes(), code);
     }
     assert_eq!(home.files(), files, "nor in a file");
 }
@@ -243,16 +295,16 @@ fn nothing_of_a_refused_prompt_is_on_stderr() {
 #[test]
 fn nothing_of_an_audited_prompt_is_on_stderr() {
     let home = Home::new();
-    let sample = ["audit", "sample", PROMPT, "--model", "model", "-n", "100"];
+    let sample = ["audit", "sample", PROMPT, "-n", "100", "--context", "released"];
     // real draws: at this confidence they raise a false alarm one time in 10^9
-    let sample = [&sample[..], &["--confidence", "0.999999999"]].concat();
+    let sample = [&sample[..], TINY, &["--confidence", "0.999999999"]].concat();
     for (flags, code) in [
         (&["--epsilon", "1"][..], 0),
-        (&["--json", "--token", "2"], 0),
+        (&["--json", "--word", "2"], 0),
         (&["--other", "my xylophoniccanary is good"], 2),
         (&["--other", "my canary"], 2),
         (&["--replace", "xylophonic\u{7}"], 1),
-        (&["--token", "99"], 2),
+        (&["--word", "99"], 2),
         (&["--command", "xylophoniccanary"], 1),
         (&["--command", "'xylophoniccanary"], 2),
         (&["--command", "false"], 1),
@@ -272,8 +324,8 @@ fn a_broken_model_does_not_make_the_prompt_known() {
     for (model, code) in [("nowhere", 2), ("", 2), ("cut-short", 1), ("no-tokenizer", 1)] {
         for command in ["perturb", "explain"] {
             let mut run = home.cape();
-            run.args([command, PROMPT, "--model", model]);
-            run.args((command == "explain").then_some("--token=1"));
+            run.args([command, PROMPT, "--mechanism", "cape-paper", "--model", model]);
+            run.args((command == "explain").then_some("--word=1"));
             check(&mut run, b"", code);
         }
     }
@@ -294,18 +346,19 @@ fn text_that_is_refused_for_what_it_holds_is_not_quoted() {
         b"xylophoniccanary \xe4\xb8",
     ];
     for input in inputs {
-        for flags in [&["perturb"][..], &["perturb", "--lines"], &["explain", "--token=1"]] {
+        for flags in [&["perturb"][..], &["perturb", "--lines"], &["explain", "--word=1"]] {
             check(home.cape().args(flags), input, 1);
+            check(home.cape().args(flags).args(TINY), input, 1);
         }
         if let Some(text) = std::str::from_utf8(input).ok().filter(|t| !t.contains('\0')) {
             check(home.cape().arg("perturb").arg(text), b"", 1);
             // how it was released is as secret as the prompt
-            let explain = ["explain", "--token", "1", "good", "--released", text];
-            check(home.cape().args(explain), b"", 1);
+            let explain = ["explain", "--word", "1", "good", "--released", text];
+            check(home.cape().args(explain).args(TINY), b"", 1);
         }
     }
-    let unlike = ["explain", "--token", "1", "good", "--released", PROMPT];
-    check(home.cape().args(unlike), b"", 1);
+    let unlike = ["explain", "--word", "1", "good", "--released", PROMPT];
+    check(home.cape().args(unlike).args(TINY), b"", 1);
 }
 
 #[cfg(unix)]
@@ -315,7 +368,7 @@ fn an_argument_that_is_not_utf8_is_not_quoted() {
     let home = Home::new();
     let text = std::ffi::OsStr::from_bytes(b"xylophoniccanary \xff");
     check(home.cape().arg("perturb").arg(text), b"", 2);
-    let explain = ["explain", "--token", "1"];
+    let explain = ["explain", "--word", "1"];
     check(home.cape().args(explain).arg(text), b"", 2);
 }
 
@@ -327,17 +380,20 @@ fn strange_variables_do_not_make_the_prompt_known() {
         ("CAPE_EPSILON", "much", 2),
         ("CAPE_EPSILON", "-0", 2),
         ("CAPE_EPSILON", "\u{1b}[31m", 2),
-        ("CAPE_BUCKETS", "round", 2),
+        ("CAPE_PROFILE", "round", 2),
         ("CAPE_CONTEXT", "", 2),
-        ("CAPE_CANDIDATES", "some", 2),
+        ("CAPE_FORMAT", "some", 2),
+        ("CAPE_PROTECT", "two words", 2),
+        ("CAPE_ORDINARY", "two words", 2),
+        ("CAPE_K", "0", 2),
         ("CAPE_ALPHA", "1e999", 2),
+        ("CAPE_EPSILON_ORDINARY", "-1", 2),
         ("CAPE_LAMBDA_L", "NaN", 2),
         ("CAPE_LAMBDA_D", "-1", 2),
         ("CAPE_BUCKET_COUNT", "-3", 2),
         ("CAPE_BUCKET_COUNT", "99999999999999999999999", 2),
         ("CAPE_MODEL", "nowhere", 2),
-        ("CAPE_MODEL", "cut-short", 1),
-        ("CAPE_KEEP", "nowhere", 1),
+        ("CAPE_KEEP", "not-utf8", 1),
         ("CAPE_CONFIG", "bad.toml", 2),
         // names that mean nothing
         ("CAPE_SEED", "1", 2),
@@ -356,7 +412,7 @@ fn a_stdout_that_cannot_be_written_does_not_make_the_prompt_known() {
     for flags in WORKING {
         let full = std::fs::File::options().write(true).open("/dev/full");
         let mut command = home.cape();
-        command.args([flags, &["--model", "model", PROMPT][..]].concat());
+        command.args([flags, TINY, &[PROMPT]].concat());
         let child = command.stdout(full.unwrap()).stderr(Stdio::piped()).spawn();
         let output = child.unwrap().wait_with_output().unwrap();
         let err = String::from_utf8(output.stderr).unwrap();
@@ -371,7 +427,7 @@ fn a_seed_from_the_environment_is_not_a_seed() {
     let home = Home::new();
     let mut command = home.cape();
     command.env("CAPE_SEED", "1");
-    command.args(["perturb", "--model", "model", "good"]);
+    command.args(["perturb", "good"]);
     let (_, out, err) = run(&mut command, b"");
     assert!(out.is_empty() && err.contains("CAPE_SEED"), "{err}");
 }
@@ -382,7 +438,7 @@ fn an_argument_in_the_wrong_place_is_not_quoted() {
     let lines: [&[&str]; 9] = [
         // the quotes forgotten
         &["perturb", "my", "xylophoniccanary"],
-        &["explain", "--token", "1", "my", "xylophoniccanary"],
+        &["explain", "--word", "1", "my", "xylophoniccanary"],
         // the command forgotten
         &["my xylophoniccanary is good"],
         &["help", "xylophoniccanary"],
@@ -391,8 +447,8 @@ fn an_argument_in_the_wrong_place_is_not_quoted() {
         &["perturb", "-- xylophoniccanary"],
         // a flag without its value takes the prompt for it
         &["perturb", "--epsilon", PROMPT],
-        &["perturb", "--buckets", PROMPT],
-        &["explain", "--token", PROMPT],
+        &["perturb", "--profile", PROMPT],
+        &["explain", "--word", PROMPT],
     ];
     for line in lines {
         check(home.cape().args(line), b"", 2);

@@ -33,12 +33,8 @@ const WIKITEXT: &str = " = London = \n\n the old city of london was a long road 
                         city was a good woman and the film of the story was a long page of the old book \n";
 
 const MODELS: &str = "tiny/bert-tiny,tiny/gpt2-tiny,tiny/distilbert-tiny";
-const CAPES: [&str; 4] = [
-    "cape, bert-tiny",
-    "cape, paper, bert-tiny",
-    "cape, paper, gpt2-tiny",
-    "cape, paper, distilbert-tiny",
-];
+const CAPES: [&str; 3] =
+    ["cape-paper, bert-tiny", "cape-paper, gpt2-tiny", "cape-paper, distilbert-tiny"];
 const BASELINES: [&str; 5] = ["santext", "santext+", "custext", "custext+", "inferdpt"];
 
 /// A folder with small data and vectors, and a hub on this machine.
@@ -143,9 +139,9 @@ fn the_whole_protocol_runs() {
     let place = Place::new();
     let ran = place.run(&place.asking(&["--pull", "--out", "out"]));
     assert_eq!(ran.code, 0, "{}", ran.err);
-    // 2 prompts a task; 9 mechanisms at 7 values of ε, the prompts as they are at one, and 2 by the
+    // 2 prompts a task; 8 mechanisms at 7 values of ε, the prompts as they are at one, and 2 by the
     // local model alone; 11 ablations
-    let all = 2 * (3 * (9 * 7 + 1) + 1 + 11 * 7);
+    let all = 2 * (3 * (8 * 7 + 1) + 1 + 11 * 7);
     assert!(ran.err.contains("prompts: 2 of SST-2, 2 of QNLI, 2 of WikiText\n"), "{}", ran.err);
     assert!(ran.err.contains(&format!("{all} releases; about ")), "{}", ran.err);
     assert!(ran.err.contains(&format!("{all} records and the report are in out")), "{}", ran.err);
@@ -202,12 +198,12 @@ fn the_whole_protocol_runs() {
         .map(|one| one["name"].as_str().unwrap())
         .collect();
     assert_eq!((ablated.len(), ablated.iter().filter(|name| **name == "N_b").count()), (77, 35));
-    assert_eq!(extras["mapping"].as_array().unwrap().len(), 9 * 7);
+    assert_eq!(extras["mapping"].as_array().unwrap().len(), 8 * 7);
     let page = std::fs::read_to_string(place.home.path("out/report.md")).unwrap();
     for row in [
-        "| cape, paper, bert-tiny | Cape (BERT) | accuracy |",
-        "| cape, paper, gpt2-tiny | Cape (GPT2) | ROUGE-L |",
-        "| cape, paper, distilbert-tiny | Cape (DistilBERT) | privacy against knn-10 |",
+        "| cape-paper, bert-tiny | Cape (BERT) | accuracy |",
+        "| cape-paper, gpt2-tiny | Cape (GPT2) | ROUGE-L |",
+        "| cape-paper, distilbert-tiny | Cape (DistilBERT) | privacy against knn-10 |",
         "| custext+ | CUSTEXT+ | alignment |",
         "| non-private | Non-private | coherence |",
         "| local model alone | – | 0 | 2 |",
@@ -217,14 +213,14 @@ fn the_whole_protocol_runs() {
         assert!(page.contains(row), "{row}");
     }
     let costs = extras["efficiency"].as_array().unwrap();
-    assert_eq!(costs.len(), 9);
+    assert_eq!(costs.len(), 8);
     for cost in costs {
         let number = |name: &str| cost[name].as_f64().unwrap();
         assert!(number("set_up_s") > 0.0 && number("memory_mb") >= 0.0, "{cost}");
         assert!(number("prompt_ms") > number("token_ms") && number("token_ms") > 0.0, "{cost}");
     }
     let html = std::fs::read_to_string(place.home.path("out/report.html")).unwrap();
-    assert!(html.contains("<h3>λ_L of cape, paper, bert-tiny on SST-2</h3>"));
+    assert!(html.contains("<h3>λ_L of cape-paper, bert-tiny on SST-2</h3>"));
     assert!(!page.contains("no chat model"));
 }
 

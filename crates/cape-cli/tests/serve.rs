@@ -14,8 +14,20 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// No vocabulary has it: no draw can fall on it.
+/// No list has it: no draw can fall on it.
 const CANARY: &str = "zq🂡canary";
+
+/// The bound of one draw.
+fn bound() -> f64 {
+    let lexicon = cape::lexicon::Lexicon::embedded();
+    let settings = cape::mechanism::cape::Settings::default();
+    cape::mechanism::cape::Cape::new(lexicon, settings).unwrap().guarantee().bound
+}
+
+/// What it costs in the ledger, which counts millionths and rounds up.
+fn one_draw() -> f64 {
+    cape_ledger::Cost::new(1, bound()).epsilon.epsilon()
+}
 
 /// An upstream that writes down what it gets.
 fn upstream() -> (String, Arc<Mutex<String>>) {
@@ -66,10 +78,9 @@ impl Proxy {
 
     /// With the settings and the ledger of this folder.
     fn start_in(dir: Arc<TempDir>, upstream: &str) -> Self {
-        let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/bert-tiny");
         let mut command = Command::new(env!("CARGO_BIN_EXE_cape"));
-        command.args(["serve", "--listen", "127.0.0.1:0", "--upstream", upstream, "--model"]);
-        command.arg(model).current_dir(dir.path()).env("XDG_DATA_HOME", dir.path());
+        command.args(["serve", "--listen", "127.0.0.1:0", "--upstream", upstream]);
+        command.current_dir(dir.path()).env("XDG_DATA_HOME", dir.path());
         command.env("RUST_LOG", "trace").stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let log = BufReader::new(child.stderr.take().unwrap());
@@ -137,7 +148,8 @@ fn it_serves_logs_numbers_and_ends_when_told() {
     let (url, seen) = upstream();
     let mut proxy = Proxy::start(&url, "");
     let (head, _) = proxy.post("/v1/chat/completions", &chat("user"));
-    assert!(head.starts_with("HTTP/1.1 200") && head.contains("x-cape-epsilon: 12"), "{head}");
+    let cost = format!("x-cape-epsilon: {}\r\n", one_draw());
+    assert!(head.starts_with("HTTP/1.1 200") && head.contains(&cost), "{head}");
     let event = proxy.event("request");
     assert_eq!((&event["route"], &event["tokens"]), (&json!("chat/completions"), &json!(1)));
     let (head, _) = proxy.post("/v1/zqcanary", &chat("user"));
@@ -145,7 +157,7 @@ fn it_serves_logs_numbers_and_ends_when_told() {
     assert_eq!(proxy.event("request")["route"], "other");
     let (_, body) = proxy.post("/perturb", &json!({ "text": CANARY }));
     let release: Value = serde_json::from_str(&body).unwrap();
-    assert_eq!(release["privacy"]["epsilon_per_token"], 12.0);
+    assert_eq!(release["privacy"]["epsilon_any"], bound());
     assert!(!release["text"].as_str().unwrap().contains("canary"));
     let seen = seen.lock().unwrap().clone();
     assert!(
@@ -196,12 +208,13 @@ fn what_it_cannot_serve_with_it_refuses() {
         (&["--upstream", url, "--seed", "1"][..], "an argument was not understood"),
         (&["--upstream", url, "--listen", "8787"], "hint: it takes an address with a port"),
         (&[], "there is no upstream"),
-        (&["--upstream", "ftp://x", "--model", model], "must be an http or https address"),
+        (&["--upstream", "ftp://x"], "must be an http or https address"),
+        (&["--upstream", url, "--model", model], "--model has no meaning for cape"),
         (
             &["--upstream", url, "--model", model, "--mechanism", "inferdpt"],
             "a proven privacy loss",
         ),
-        (&["--upstream", url, "--model", model, "--tls-key", "k"], "a certificate and its key"),
+        (&["--upstream", url, "--tls-key", "k"], "a certificate and its key"),
     ] {
         let (code, error) = run(args);
         assert!(code == Some(2) && error.contains(want), "{args:?}: {error}");
@@ -229,18 +242,18 @@ fn what_was_booked_before_a_kill_is_sent_for_nothing_afterwards() {
     wire.read_exact(&mut hello).unwrap();
     // a handshake begins, in whatever version: no word of HTTP
     assert_eq!(hello[..2], [22, 3]);
-    assert_eq!(booked(dir.path()), 12.0, "paid before anything is sent");
+    assert_eq!(booked(dir.path()), one_draw(), "paid before anything is sent");
     proxy.signal("-KILL");
     assert_eq!(asking.join().unwrap(), "");
     drop(proxy);
-    assert_eq!(booked(dir.path()), 12.0);
+    assert_eq!(booked(dir.path()), one_draw());
     // the next one sends what was drawn then
     let (url, seen) = upstream();
     let proxy = Proxy::start_in(Arc::clone(&dir), &url);
     let (head, _) = proxy.post("/v1/chat/completions", &chat("user"));
     assert!(head.starts_with("HTTP/1.1 200") && head.contains("x-cape-epsilon: 0\r\n"), "{head}");
     assert!(seen.lock().unwrap().contains("messages"));
-    assert_eq!(booked(dir.path()), 12.0);
+    assert_eq!(booked(dir.path()), one_draw());
 }
 
 /// An upstream that counts the requests of which anything came after the head.
@@ -284,7 +297,7 @@ fn a_killed_proxy_never_sent_more_than_was_booked() {
                 let address = proxy.address.clone();
                 std::thread::spawn(move || {
                     for n in 0.. {
-                        // one token each, at ε = 12, and never the same
+                        // one draw each, and never the same
                         let text = format!("{}", 1_000_000 * round + 10_000 * client + n);
                         let body =
                             json!({"model": "m", "messages": [{"role": "user", "content": text}]})
@@ -319,6 +332,6 @@ fn a_killed_proxy_never_sent_more_than_was_booked() {
         std::thread::sleep(Duration::from_millis(100));
         last = count.load(Ordering::SeqCst);
         let booked = booked(dir.path());
-        assert!(f64::from(last) * 12.0 <= booked, "{last} sent, ε = {booked} booked");
+        assert!(f64::from(last) * one_draw() <= booked, "{last} sent, ε = {booked} booked");
     }
 }

@@ -28,8 +28,8 @@ pub(crate) enum AuditCommand {
     /// It looks at released texts alone: whether any event is more probable for the one prompt than
     /// ε allows, whether releases depend on each other, and whether the first sensitive word follows
     /// its law. What it finds is a refutation, what it does not find no proof. The test of ε is sharp
-    /// where ε is small and the words are few: a model with a small vocabulary, --epsilon 4 and
-    /// --alpha 20. The code is the same.
+    /// where ε is small and the words are few: take a model with a small vocabulary. The code is the
+    /// same.
     ///
     /// Exit code 1 if something was found.
     Sample(SampleArgs),
@@ -40,9 +40,9 @@ pub(crate) struct ExactAuditArgs {
     /// The prompt; without it, stdin is read
     pub(crate) text: Option<String>,
 
-    /// Which sensitive token, counted from 1
-    #[arg(short, long, value_name = "K")]
-    pub(crate) token: usize,
+    /// Which word, counted from 1; of mechanisms on tokens, which sensitive token
+    #[arg(short, long, value_name = "NUMBER", alias = "token")]
+    pub(crate) word: usize,
 
     /// How the prompt was released, for the released context; without it, the other sensitive
     /// tokens are masked
@@ -67,15 +67,15 @@ pub(crate) struct ContextAuditArgs {
     pub(crate) text: Option<String>,
 
     /// Another prompt, which differs in one sensitive token
-    #[arg(long, value_name = "TEXT", conflicts_with_all = ["token", "replace"])]
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["word", "replace"])]
     pub(crate) other: Option<String>,
 
-    /// Which sensitive token is changed, counted from 1 [default: each of them in turn]
-    #[arg(short, long, value_name = "K")]
-    pub(crate) token: Option<usize>,
+    /// Which word, or sensitive token, is changed, counted from 1 [default: each of them in turn]
+    #[arg(short, long, value_name = "NUMBER", alias = "token")]
+    pub(crate) word: Option<usize>,
 
     /// What takes its place [default: the worst of --tries words of the vocabulary]
-    #[arg(long, value_name = "WORD", requires = "token")]
+    #[arg(long, value_name = "WORD", requires = "word")]
     pub(crate) replace: Option<String>,
 
     /// How many words to try in the place of each token
@@ -96,12 +96,12 @@ pub(crate) struct SampleArgs {
     pub(crate) text: Option<String>,
 
     /// The other prompt, which differs from it in sensitive tokens only
-    #[arg(long, value_name = "TEXT", conflicts_with_all = ["token", "replace"])]
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["word", "replace"])]
     pub(crate) other: Option<String>,
 
-    /// Without --other: the sensitive token in which the two prompts differ, counted from 1
-    #[arg(short, long, value_name = "K", default_value_t = 1)]
-    pub(crate) token: usize,
+    /// Without --other: the word, or sensitive token, in which the two prompts differ, counted from 1
+    #[arg(short, long, value_name = "NUMBER", alias = "token", default_value_t = 1)]
+    pub(crate) word: usize,
 
     /// Without --other: what stands in its place [default: the word that is least like it]
     #[arg(long, value_name = "WORD")]

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 /// The settings of the mechanisms that Cape is compared with.
 #[derive(Args, Clone)]
-#[command(next_help_heading = "Settings of the mechanisms other than cape")]
+#[command(next_help_heading = "Settings of santext, custext and inferdpt")]
 pub(crate) struct BaselineArgs {
     /// Word vectors: GloVe, word2vec, fastText, or NumPy's .npy with the words in a .txt beside it
     /// [default: the embeddings of the device model]

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use cape::utility::Form;
 use clap::{Args, Subcommand, ValueEnum};
 
 /// Everything comes from flags: the command line says what was measured.
@@ -20,8 +19,7 @@ pub(crate) struct EvalArgs {
     #[arg(long)]
     pub(crate) quick: bool,
 
-    /// Mechanisms, by name; cape-paper is the form that the paper has, none sends prompts as they are
-    /// [default: all but none]
+    /// Mechanisms, by name; none sends prompts as they are [default: all but none]
     #[arg(short, long, value_name = "NAME,…", value_delimiter = ',', value_enum)]
     pub(crate) mechanisms: Vec<EvalMechanismArg>,
 
@@ -40,14 +38,6 @@ pub(crate) struct EvalArgs {
     /// Try the Bayes attack, which is slow, on the first so many prompts [default: 25]
     #[arg(long, value_name = "N")]
     pub(crate) bayes: Option<usize>,
-
-    /// Other exponents α of cape's law over ranks to try beside its default, ε / ln n
-    #[arg(long, value_name = "α,…", value_delimiter = ',', allow_negative_numbers = true)]
-    pub(crate) alphas: Vec<f64>,
-
-    /// Other utilities of cape to try beside its default, with their λ_L: paper:1,log-linear:0.05
-    #[arg(long, value_name = "FORM:λ,…", value_delimiter = ',', value_parser = utility)]
-    pub(crate) utilities: Vec<(Form, f64)>,
 
     /// Also vary λ_L and N_b of the paper's form, on the first 100 prompts
     #[arg(long)]
@@ -69,11 +59,11 @@ pub(crate) struct EvalArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) label_column: Option<String>,
 
-    /// Device model, as for `cape perturb`; it attacks as well
+    /// Device model of cape-paper; it attacks all of them
     #[arg(long, value_name = "NAME|DIR", default_value = cape_models::DEFAULT)]
     pub(crate) model: String,
 
-    /// Word vectors of the mechanisms other than cape [default: the embeddings of the device model]
+    /// Word vectors of santext, custext and inferdpt [default: the embeddings of the device model]
     #[arg(long, value_name = "FILE")]
     pub(crate) vectors: Option<PathBuf>,
 
@@ -137,7 +127,7 @@ pub(crate) struct PaperArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) data: PathBuf,
 
-    /// Device models; the first also attacks, is ablated, and carries cape's own form
+    /// Device models; the first also attacks and is ablated
     #[arg(
         long,
         value_name = "NAME|DIR,…",
@@ -185,7 +175,11 @@ pub(crate) struct PaperArgs {
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 pub(crate) enum EvalMechanismArg {
+    /// Whole words, profile personal: ε is ε₁
     Cape,
+    /// Whole words, profile everything
+    CapeEverything,
+    /// The paper's
     CapePaper,
     Santext,
     #[value(name = "santext+")]
@@ -195,11 +189,4 @@ pub(crate) enum EvalMechanismArg {
     CustextPlus,
     Inferdpt,
     None,
-}
-
-fn utility(text: &str) -> Result<(Form, f64), String> {
-    let wrong = || "it takes paper:λ_L or log-linear:λ_L".to_owned();
-    let (form, lambda) = text.split_once(':').ok_or_else(wrong)?;
-    let form = [Form::Paper, Form::LogLinear].into_iter().find(|known| known.as_str() == form);
-    Ok((form.ok_or_else(wrong)?, lambda.parse().map_err(|_| wrong())?))
 }

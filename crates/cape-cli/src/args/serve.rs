@@ -33,10 +33,6 @@ pub(crate) struct ServeArgs {
     #[arg(long)]
     pub(crate) extractor_elsewhere: bool,
 
-    /// Let a word become the same throughout a conversation; which words are the same then shows
-    #[arg(long)]
-    pub(crate) consistent_terms: bool,
-
     /// A certificate (PEM), to serve over TLS
     #[arg(long, value_name = "FILE")]
     pub(crate) tls_certificate: Option<PathBuf>,

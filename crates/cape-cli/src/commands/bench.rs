@@ -1,21 +1,21 @@
 //! `cape bench`
 
 mod timed;
+mod words;
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use cape::assemble::assemble;
 use cape::context::Context;
 use cape::keep::KeepList;
-use cape::mechanism::cape::{Buckets, Cape, Settings};
+use cape::mechanism::Mechanism;
+use cape::mechanism::cape_paper::{CapePaper, Settings};
 use cape::privacy::Epsilon;
-use cape::rng::{self, Generator};
-use cape::sanitize::{sanitize, sanitize_all};
-use cape::text::Piece;
+use cape::rng::{self, CryptoRng, Generator};
+use cape::text::{Piece, Tokens};
 use cape::tokenizer::Tokenizer;
-use cape::utility::Utility;
-use cape::vocab::Candidates;
 use cape_models::{Device, Options};
 use serde::Serialize;
 
@@ -41,6 +41,14 @@ pub(crate) fn run(args: &BenchArgs) -> Done {
         Some(path) => std::fs::read_to_string(path)
             .map_err(|error| io(format!("cannot read {}", path.display()), &error))?,
     };
+    if args.model.is_empty() {
+        let report = words::Report::new(args, &text)?;
+        return output::print(&if args.json {
+            output::json_pretty(&report)
+        } else {
+            report.table()
+        });
+    }
     let options = Options {
         arithmetic: args.arithmetic.into(),
         kernel: settings::kernel(args.kernel.as_deref())?,
@@ -161,13 +169,7 @@ fn measure(
 ) -> Done<Row> {
     let model = Arc::new(Timed::new(&device.model));
     let (tokenizer, keep) = (&device.tokenizer, KeepList::default());
-    let settings = Settings {
-        epsilon: Epsilon::new(12.0)?,
-        buckets: Buckets::Ranked { alpha: None },
-        context,
-        candidates: Candidates::default(),
-        utility: Utility::default(),
-    };
+    let settings = Settings { context, ..Settings::new(Epsilon::new(6.0)?) };
     let (mut tokens, mut sensitive) = (0, 0);
     let mut times: [Vec<f64>; 5] = Default::default();
     forget_peak();
@@ -182,14 +184,17 @@ fn measure(
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let mut rngs: Vec<Generator> =
             (0..side_by_side).map(|i| rng::seeded(run as u64, i as u64)).collect();
-        let mechanism = Cape::new(Arc::clone(&model) as _, settings)?;
+        let mechanism = CapePaper::new(Arc::clone(&model) as _, settings)?;
         model.spent();
         let start = Instant::now();
-        let releases = match texts[..] {
-            [text] => vec![sanitize(text, tokenizer, &keep, &mechanism, &mut rngs[0])?],
-            _ => sanitize_all(&texts, tokenizer, &keep, &mechanism, &mut rngs)
-                .map_err(|(_, error)| error)?,
-        };
+        let cut = texts.iter().map(|text| tokenizer.tokenize(text, &keep));
+        let cut: Vec<Tokens> = cut.collect::<cape::Result<_>>()?;
+        let mut drawn: Vec<(&Tokens, &mut dyn CryptoRng)> =
+            cut.iter().zip(rngs.iter_mut()).map(|(tokens, rng)| (tokens, rng as _)).collect();
+        let outcomes = mechanism.perturb_all(&mut drawn)?;
+        for ((text, tokens), outcomes) in texts.iter().zip(&cut).zip(&outcomes) {
+            std::hint::black_box(assemble(text, tokens, outcomes, tokenizer.vocab()));
+        }
         let whole = ms(start.elapsed());
         let start = Instant::now();
         for text in &texts {
@@ -199,8 +204,8 @@ fn measure(
         if run == 0 {
             continue;
         }
-        tokens += releases.iter().map(|release| release.tokens.len()).sum::<usize>();
-        sensitive += releases.iter().map(|release| release.privacy.sensitive).sum::<usize>();
+        tokens += cut.iter().map(|tokens| tokens.as_slice().len()).sum::<usize>();
+        sensitive += cut.iter().map(|tokens| tokens.sensitive().count()).sum::<usize>();
         let draw = (whole - tokenize - logits - distances).max(0.0);
         for (all, one) in times.iter_mut().zip([whole, tokenize, logits, distances, draw]) {
             all.push(one * each);
@@ -238,9 +243,12 @@ fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
+fn mb(bytes: Option<u64>) -> String {
+    bytes.map_or("-".into(), |bytes| format!("{:.0}", bytes as f64 / 1e6))
+}
+
 /// The report as a person reads it.
 fn table(report: &Report) -> String {
-    let mb = |bytes: Option<u64>| bytes.map_or("-".into(), |b| format!("{:.0}", b as f64 / 1e6));
     let Report { model, shape, arithmetic, kernel, threads, load_ms, load_peak_bytes, rows } =
         report;
     let mut out = format!(

@@ -8,6 +8,7 @@ mod table;
 use std::net::IpAddr;
 use std::path::Path;
 
+use cape::levels::Profile;
 use cape::privacy::Epsilon;
 use cape_eval::asked::Chat;
 use cape_eval::chat::Client;
@@ -62,8 +63,9 @@ const ONE_MODEL: &str = "One chat model is both the service and the local model 
 /// How many prompts are shown with their releases.
 const EXAMPLES: usize = 3;
 
-const ALL: [EvalMechanismArg; 7] = [
+const ALL: [EvalMechanismArg; 8] = [
     EvalMechanismArg::Cape,
+    EvalMechanismArg::CapeEverything,
     EvalMechanismArg::CapePaper,
     EvalMechanismArg::Santext,
     EvalMechanismArg::SantextPlus,
@@ -135,7 +137,7 @@ fn on_prompts(args: &EvalArgs) -> Done {
         let first = Data { name: data.name.clone(), items };
         let grid = Grid { data: &first, epsilons: &[middle(&epsilons)], seeds: &[0], ..grid };
         let path = args.out.join("ablations.jsonl");
-        extras.ablations = ablations.run(&grid, &path, "cape, paper")?;
+        extras.ablations = ablations.run(&grid, &path, "cape-paper")?;
     }
     extras.examples = portrait::examples(&records, &data);
     extras.efficiency = made.costs;
@@ -172,12 +174,16 @@ fn made<'a>(args: &EvalArgs, model: &Model, data: &'a Data, epsilon: f64) -> Don
     let mut made = Made::new(data, epsilon);
     for mechanism in mechanisms {
         let kind = match mechanism {
-            M::Cape => {
-                made.add(Some(model), || subjects::ranked("cape", model, None))?;
+            M::Cape | M::CapeEverything => {
+                let profile = match mechanism {
+                    M::Cape => Profile::Personal,
+                    _ => Profile::Everything,
+                };
+                made.add(None, || Ok(subjects::words(profile)))?;
                 continue;
             }
             M::CapePaper => {
-                let papers = || subjects::papers("cape, paper", model, BUCKETS, LAMBDA_L);
+                let papers = || subjects::papers("cape-paper", model, BUCKETS, LAMBDA_L);
                 made.add(Some(model), papers)?;
                 continue;
             }
@@ -192,13 +198,6 @@ fn made<'a>(args: &EvalArgs, model: &Model, data: &'a Data, epsilon: f64) -> Don
             M::Inferdpt => Kind::Inferdpt,
         };
         made.add(words.model(model), || subjects::baseline(kind, model, words))?;
-    }
-    for &alpha in &args.alphas {
-        let name = format!("cape, α = {alpha}");
-        made.add(Some(model), || subjects::ranked(&name, model, Some(alpha)))?;
-    }
-    for &(form, lambda_l) in &args.utilities {
-        made.add(Some(model), || subjects::by_utility(model, form, lambda_l))?;
     }
     if args.generation.is_some() {
         made.subjects.push(Subject::alone(&model.id, &model.device));

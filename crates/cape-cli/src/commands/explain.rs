@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use cape::mechanism::Mechanism;
-use cape::mechanism::cape::{Buckets, Cape, Explanation};
+use cape::mechanism::cape_paper::{CapePaper, Explanation};
 use cape::text::TokenId;
 use cape_models::Device;
 use serde::Serialize;
@@ -14,19 +14,23 @@ use crate::settings::{Chosen, Ready};
 use crate::{input, output, position};
 
 mod word;
+pub(crate) mod words;
 
 /// How many candidates are shown without `--all`.
 const SHOWN: usize = 20;
 
 pub(crate) fn run(args: &ExplainArgs) -> Done {
     let text = input::text(args.text.as_deref())?;
-    let ready = Ready::new(&args.mechanism)?;
+    let ready = match Ready::new(&args.mechanism)? {
+        Ready::Cape(cape) => return words::run(args, &cape, &text),
+        Ready::Tokens(ready) => ready,
+    };
     let tokens = ready.tokenizer.tokenize(&text, &ready.keep)?;
-    let i = position::sensitive(&tokens, args.token)?;
+    let i = position::sensitive(&tokens, args.word)?;
     let token = &tokens.as_slice()[i];
     let original = &text[token.start..token.end];
     let (cape, device) = match &ready.chosen {
-        Chosen::Cape(cape, device) => (cape, device),
+        Chosen::CapePaper(cape, device) => (cape, device),
         Chosen::Baseline(baseline, kind, about) => {
             let report =
                 word::Report::new(args, &ready, baseline, *kind, original, token.id, about)?;
@@ -55,15 +59,12 @@ struct Report<'a> {
     original_id: u32,
     position: usize,
     input_ids: Vec<u32>,
-    buckets: &'static str,
+    mechanism: &'static str,
     context: &'static str,
     epsilon: f64,
-    alpha: Option<f64>,
-    utility: &'static str,
-    distance: &'static str,
     lambda_l: f64,
     lambda_d: f64,
-    bucket_count: Option<usize>,
+    bucket_count: usize,
     calibration: [f32; 2],
     total_weight: String,
     candidates: Vec<Candidate>,
@@ -77,14 +78,14 @@ struct Candidate {
     distance: f32,
     utility: f32,
     rank: usize,
-    bucket: Option<u32>,
+    bucket: u32,
     weight: String,
 }
 
 impl<'a> Report<'a> {
     fn new(
         args: &ExplainArgs,
-        cape: &Cape,
+        cape: &CapePaper,
         device: &Device,
         original: &'a str,
         original_id: TokenId,
@@ -104,28 +105,22 @@ impl<'a> Report<'a> {
                 distance: scores.distances[c],
                 utility: scores.utilities[c],
                 rank,
-                bucket: distribution.buckets.as_ref().map(|buckets| buckets[c]),
+                bucket: distribution.buckets[c],
                 weight: distribution.weights[c].to_string(),
             }
         });
         Self {
-            token: args.token,
+            token: args.word,
             original,
             original_id: original_id.0,
             position: explanation.position,
             input_ids: explanation.input.iter().map(|id| id.0).collect(),
-            buckets: settings.buckets.as_str(),
+            mechanism: "cape-paper",
             context: settings.context.as_str(),
             epsilon: settings.epsilon.get(),
-            alpha: explanation.alpha,
-            utility: settings.utility.form().as_str(),
-            distance: settings.utility.distance().as_str(),
             lambda_l: settings.utility.l(),
             lambda_d: settings.utility.d(),
-            bucket_count: match settings.buckets {
-                Buckets::EqualWidth { count } => Some(count),
-                Buckets::Ranked { .. } => None,
-            },
+            bucket_count: settings.bucket_count,
             calibration: [calibration.lo(), calibration.hi()],
             total_weight: distribution.total.to_string(),
             candidates: candidates.collect(),
@@ -135,7 +130,7 @@ impl<'a> Report<'a> {
 
 /// The report as a person reads it.
 fn table(
-    cape: &Cape,
+    cape: &CapePaper,
     device: &Device,
     report: &Report<'_>,
     explanation: &Explanation<'_>,
@@ -149,20 +144,15 @@ fn table(
     let mut out = String::new();
     let _ = writeln!(out, "token {}: {}", report.token, report.original);
     let _ = writeln!(out, "the model saw: {}", seen.join(" "));
-    let _ = write!(out, "{}, {} context, ε = {}", report.buckets, report.context, report.epsilon);
-    let _ = match report.alpha {
-        Some(alpha) => writeln!(out, ", α = {alpha:.4}, {n} candidates"),
-        None => writeln!(out, ", {n} candidates"),
-    };
-    if let Some(prime) = distribution.paper_epsilon_prime {
-        let bound = cape.guarantee().bound;
-        let _ = writeln!(
-            out,
-            "proven for any input: at most {bound:.2}. The paper would say ε + ε′ = {:.2} from this \
-             row's\nbuckets: that is neither a bound nor public, a diagnostic only.",
-            report.epsilon + prime
-        );
-    }
+    let Report { mechanism, context, epsilon, .. } = report;
+    let _ = writeln!(out, "{mechanism}, {context} context, ε = {epsilon}, {n} candidates");
+    let _ = writeln!(
+        out,
+        "proven for any input: at most {:.2}. The paper would say ε + ε′ = {:.2} from this row's\n\
+         buckets: that is neither a bound nor public, a diagnostic only.",
+        cape.guarantee().bound,
+        epsilon + distribution.paper_epsilon_prime
+    );
     let _ = writeln!(
         out,
         "\n{:>6}  {:18} {:>8} {:>9} {:>8} {:>7} {:>12}",
@@ -170,7 +160,7 @@ fn table(
     );
     let row = |out: &mut String, rank: usize, c: u32| {
         let (i, scores) = (c as usize, &explanation.scores);
-        let bucket = distribution.buckets.as_ref().map_or("-".into(), |b| b[i].to_string());
+        let bucket = distribution.buckets[i];
         let _ = writeln!(
             out,
             "{rank:>6}  {:18} {:>8.3} {:>9.3} {:>8.4} {bucket:>7} {:>12.3e}{}",

@@ -1,7 +1,6 @@
 //! `cape models`
 
 use cape::text::Piece;
-use cape::vocab::Candidates;
 use cape_models::hub::{Hub, HubError, Name};
 use cape_models::pull::{Progress, Remote, pull};
 use cape_models::sentence::SentenceEncoder;
@@ -64,7 +63,7 @@ pub(crate) fn fetch(text: &str) -> Done {
 fn list() -> Done {
     let device = cape_models::load(DEFAULT)?;
     let vocab = device.model.vocab();
-    let count = |piece| vocab.candidates(piece, Candidates::Typed).len();
+    let count = |piece| vocab.of_kind(piece).len();
     let calibration = device.model.calibration();
     let pulled = Hub::from_env().map(|hub| hub.list()).unwrap_or_default();
     let pulled = pulled.iter().fold(String::new(), |list, model| {

@@ -27,14 +27,10 @@ pub(crate) fn run(args: &ServeArgs) -> Done {
         ));
     };
     let ready = Ready::new(&args.mechanism)?;
-    let form = ready.form();
-    let describe = move |text: &str, release: &cape::text::Release| {
-        serde_json::to_value(output::release(text, release, &form)).unwrap_or(Value::Null)
-    };
     let runtime = Runtime::new();
     let runtime = runtime.map_err(|error| io("the server cannot be started".into(), &error))?;
     let ledger = ledger(args, &settings, &runtime)?;
-    let service = Service::new(&settings, ready.into_sanitizer(), ledger, Box::new(describe), ask)?;
+    let service = Service::new(&settings, ready.into_sanitizer(), ledger, ask)?;
     log();
     let scheme = if settings.tls_certificate.is_some() { "https" } else { "http" };
     let listening = |address: std::net::SocketAddr| {
@@ -86,7 +82,6 @@ fn settings(args: &ServeArgs) -> Done<Settings> {
         extractor_url: args.extractor_url.clone().or(file.extractor_url),
         extractor_model: args.extractor_model.clone().or(file.extractor_model),
         extractor_elsewhere: args.extractor_elsewhere || file.extractor_elsewhere,
-        consistent_terms: args.consistent_terms || file.consistent_terms,
         ledger_key: args.ledger_key.clone().or(file.ledger_key),
         limits: args.limits.limits(&file.limits),
         ..file

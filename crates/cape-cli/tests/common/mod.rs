@@ -8,6 +8,9 @@ use assert_cmd::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
+/// The paper's mechanism on the tiny model.
+pub const TINY: [&str; 4] = ["--mechanism", "cape-paper", "--model", "model"];
+
 /// A folder of its own for a test, with the tiny model in `model/`.
 pub struct Home(pub TempDir);
 
@@ -63,11 +66,21 @@ impl Home {
         finish(self.cape(args).write_stdin(stdin))
     }
 
-    /// The command on the tiny model; it must succeed.
-    pub fn tiny(&self, args: &[&str]) -> Ran {
-        let ran = self.run(&[args, &["--model", "model"]].concat());
+    /// The command; it must succeed.
+    pub fn works(&self, args: &[&str]) -> Ran {
+        let ran = self.run(args);
         assert_eq!(ran.code, 0, "{}", ran.err);
         ran
+    }
+
+    /// Its stdout as JSON.
+    pub fn json(&self, args: &[&str]) -> Value {
+        parse(&self.works(&[args, &["--json"]].concat()).out)
+    }
+
+    /// The paper's mechanism on the tiny model; it must succeed.
+    pub fn tiny(&self, args: &[&str]) -> Ran {
+        self.works(&[args, &TINY].concat())
     }
 
     /// Its stdout as JSON.

@@ -4,9 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use cape::audit::prompts::{Loss, changed, replaced, rows};
+use cape::buckets::Bucketed;
 use cape::context::Context;
 use cape::mechanism::Mechanism;
-use cape::mechanism::cape::{Cape, Row, Settings};
+use cape::mechanism::cape_paper::{CapePaper, Settings};
 use cape::rng;
 use cape::text::{Outcome, TokenId, Tokens};
 use rayon::prelude::*;
@@ -18,10 +19,15 @@ use crate::failure::{Done, Failure};
 use crate::settings::{Chosen, Ready};
 use crate::{input, output, position};
 
+pub(super) mod words;
+
 pub(super) fn run(args: &ContextAuditArgs) -> Done {
     let text = input::line(args.text.as_deref())?;
-    let ready = Ready::new(&args.mechanism)?;
-    let Chosen::Cape(cape, device) = &ready.chosen else {
+    let ready = match Ready::new(&args.mechanism)? {
+        Ready::Cape(cape) => return words::run(args, &cape, &text),
+        Ready::Tokens(ready) => ready,
+    };
+    let Chosen::CapePaper(cape, device) = &ready.chosen else {
         return Err(Failure::usage(
             "this mechanism has no context: it looks at each word by itself",
             "what a word costs there: cape audit exact",
@@ -29,7 +35,7 @@ pub(super) fn run(args: &ContextAuditArgs) -> Done {
     };
     let in_context = |context| {
         let settings = Settings { context, ..*cape.settings() };
-        Cape::new(Arc::clone(&device.model), settings)
+        CapePaper::new(Arc::clone(&device.model), settings)
     };
     let (raw, released) = (in_context(Context::Raw)?, in_context(Context::Released)?);
     let tokens = ready.tokenizer.tokenize(&text, &ready.keep)?;
@@ -54,7 +60,7 @@ pub(super) fn run(args: &ContextAuditArgs) -> Done {
         if raw_sum.forth >= raw_sum.back { |loss| loss.forth } else { |loss| loss.back };
     let positions = tokens.sensitive().zip(other.losses.iter().zip(&released_losses)).enumerate();
     let report = Report {
-        buckets: cape.settings().buckets.as_str(),
+        mechanism: ready.name(),
         epsilon_nominal: cape.settings().epsilon.get(),
         from: entry(&tokens),
         to: entry(&other.tokens),
@@ -96,7 +102,7 @@ fn other_text(args: &ContextAuditArgs, text: &str, tokens: &Tokens) -> Done<Opti
     if args.other.is_some() {
         return Ok(args.other.clone());
     }
-    let (Some(word), Some(k)) = (&args.replace, args.token) else { return Ok(None) };
+    let (Some(word), Some(k)) = (&args.replace, args.word) else { return Ok(None) };
     let token = tokens.as_slice()[position::sensitive(tokens, k)?];
     Ok(Some([&text[..token.start], word, &text[token.end..]].concat()))
 }
@@ -109,17 +115,22 @@ fn not_neighbours(why: cape::audit::prompts::NoNeighbours) -> Failure {
     )
 }
 
-fn compare(a: &[Row<'_>], b: &[Row<'_>]) -> Vec<Loss> {
-    a.iter().zip(b).map(|(a, b)| Loss::between(a, b)).collect()
+fn compare(a: &[Bucketed], b: &[Bucketed]) -> Vec<Loss> {
+    a.iter().zip(b).map(|(a, b)| Loss::between(&a.shares(), &b.shares())).collect()
 }
 
 /// The prompt that is farthest off in the raw context, of those with another token in the place of one:
 /// a few at each position, spread over all that could stand there.
-fn worst(args: &ContextAuditArgs, raw: &Cape, tokens: &Tokens, own: &[Row<'_>]) -> Done<Other> {
+fn worst(
+    args: &ContextAuditArgs,
+    raw: &CapePaper,
+    tokens: &Tokens,
+    own: &[Bucketed],
+) -> Done<Other> {
     if args.tries == 0 {
         return Err(Failure::usage("--tries is zero", "it takes one word at least"));
     }
-    let places: Vec<usize> = match args.token {
+    let places: Vec<usize> = match args.word {
         Some(k) => vec![position::sensitive(tokens, k)?],
         None => tokens.sensitive().collect(),
     };
@@ -152,7 +163,7 @@ fn worst(args: &ContextAuditArgs, raw: &Cape, tokens: &Tokens, own: &[Row<'_>]) 
 
 /// What was drawn at each sensitive position of one release. It goes nowhere, so that a seed is in place:
 /// the same audit finds the same.
-fn release(released: &Cape, tokens: &Tokens) -> Done<Vec<Option<TokenId>>> {
+fn release(released: &CapePaper, tokens: &Tokens) -> Done<Vec<Option<TokenId>>> {
     let outcomes = released.perturb(tokens, &mut rng::seeded(0, 0))?;
     let drawn = outcomes.iter().map(|outcome| match outcome {
         Outcome::Drawn { id, .. } => Some(*id),
@@ -163,7 +174,7 @@ fn release(released: &Cape, tokens: &Tokens) -> Done<Vec<Option<TokenId>>> {
 
 #[derive(Serialize)]
 struct Report {
-    buckets: &'static str,
+    mechanism: &'static str,
     epsilon_nominal: f64,
     from: String,
     to: String,
@@ -198,9 +209,9 @@ impl Sum {
 /// The report as a person reads it.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { buckets, epsilon_nominal, from, to, sensitive_tokens, .. } = self;
+        let Self { mechanism, epsilon_nominal, from, to, sensitive_tokens, .. } = self;
         writeln!(f, "two prompts: {from} in one, {to} in the other")?;
-        writeln!(f, "{buckets}, ε = {epsilon_nominal}, {sensitive_tokens} sensitive tokens\n")?;
+        writeln!(f, "{mechanism}, ε = {epsilon_nominal}, {sensitive_tokens} sensitive tokens\n")?;
         writeln!(f, "{:>5}  {:24} {:>12} {:>12}", "token", "", "raw", "released")?;
         // a loss of zero is exact, and worth seeing as such
         let shown = |loss: f64| if loss == 0.0 { "0".to_owned() } else { up(loss) };

@@ -1,12 +1,13 @@
 //! `cape audit exact`
 
 mod report;
+mod words;
 
 use cape::audit::Span;
 use cape::audit::position::{Buckets, Exact};
 use cape::audit::words::Words;
 use cape::context::Context;
-use cape::mechanism::cape::{Cape, Position, Row};
+use cape::mechanism::cape_paper::{CapePaper, Position};
 use cape::sample::Share;
 use cape::text::TokenId;
 use cape::vocab::Vocab;
@@ -25,22 +26,25 @@ pub(super) fn run(args: &ExactAuditArgs) -> Done {
         return Err(Failure::usage("--sample is too small", "it takes two tokens to compare"));
     }
     let text = input::line(args.text.as_deref())?;
-    let ready = Ready::new(&args.mechanism)?;
+    let ready = match Ready::new(&args.mechanism)? {
+        Ready::Cape(cape) => return words::run(args, &cape, &text),
+        Ready::Tokens(ready) => ready,
+    };
     let sees_releases = match &ready.chosen {
-        Chosen::Cape(cape, _) => cape.settings().context == Context::Released,
+        Chosen::CapePaper(cape, _) => cape.settings().context == Context::Released,
         Chosen::Baseline(..) => false,
     };
     if args.released.is_some() && !sees_releases {
         return Err(Failure::usage(
             "--released changes nothing here",
-            "it goes with cape in the released context",
+            "it goes with --context released",
         ));
     }
     let tokens = ready.tokenizer.tokenize(&text, &ready.keep)?;
-    let i = position::sensitive(&tokens, args.token)?;
+    let i = position::sensitive(&tokens, args.word)?;
     let (vocab, own) = (ready.tokenizer.vocab(), tokens.as_slice()[i].id);
     let found = match &ready.chosen {
-        Chosen::Cape(cape, _) => {
+        Chosen::CapePaper(cape, _) => {
             let drawn = position::drawn(&text, &tokens, args.released.as_deref(), i, vocab)?;
             let position = cape.position(&tokens, &drawn, i)?;
             of_cape(args, cape, &position, &position.inputs(), own, vocab)?
@@ -50,7 +54,7 @@ pub(super) fn run(args: &ExactAuditArgs) -> Done {
             of_words(args, &words, *kind, words.inputs(), own, vocab)?
         }
     };
-    let report = Report::new(args.token, &ready, found);
+    let report = Report::new(args.word, &ready, found);
     output::print(&if args.json { output::json_pretty(&report) } else { report.to_string() })?;
     match report.wanting() {
         None => Ok(()),
@@ -74,7 +78,7 @@ fn sampled(inputs: &[TokenId], own: TokenId, sample: Option<usize>) -> Vec<Token
 
 fn of_cape(
     args: &ExactAuditArgs,
-    cape: &Cape,
+    cape: &CapePaper,
     position: &Position<'_>,
     inputs: &[TokenId],
     own: TokenId,
@@ -99,19 +103,11 @@ fn of_cape(
     let found = exact.findings().ok_or_else(nothing)?;
     let side = |(share, input): (Share, u32)| -> Done<Side> {
         let t = tried[input as usize];
-        let (rank, bucket_size) = match position.row(t)? {
-            Row::Ranked(_, order) => {
-                (order.iter().position(|&c| c as usize == found.output).map(|at| at + 1), None)
-            }
-            Row::EqualWidth(bucketed) => {
-                (None, Some(bucketed.sizes[bucketed.bucket[found.output] as usize]))
-            }
-        };
+        let row = position.row(t)?;
         Ok(Side {
             input: vocab.token(t),
             probability: share.probability(),
-            rank,
-            bucket_size,
+            bucket_size: Some(row.sizes[row.bucket[found.output] as usize]),
             weight: Some(share.weight.to_string()),
             total_weight: Some(share.total.to_string()),
         })
@@ -138,7 +134,7 @@ fn of_cape(
     })
 }
 
-fn paper(cape: &Cape, buckets: &Buckets, loss: f64) -> Paper {
+fn paper(cape: &CapePaper, buckets: &Buckets, loss: f64) -> Paper {
     let epsilon_prime = buckets.epsilon_prime();
     let epsilon = cape.settings().epsilon.get() + epsilon_prime;
     let (fewest_buckets, most_buckets) = buckets.filled;
@@ -184,7 +180,6 @@ fn of_words(
     let side = |(probability, input): (f64, u32)| Side {
         input: name(tried[input as usize]),
         probability,
-        rank: None,
         bucket_size: None,
         weight: None,
         total_weight: None,

@@ -4,15 +4,19 @@ use std::time::Duration;
 
 use cape::audit::prompts::differing;
 use cape::audit::sample::{Claim, Draws, Law, Run, audit};
+use cape::audit::texts::compare;
+use cape::mechanism::cape::Cape;
 use cape::privacy::{Epsilon, Notion};
+use cape::sanitizer::Sanitizer;
 use cape::text::Tokens;
 use indicatif::ProgressBar;
 use rayon::prelude::*;
 
+use super::context::words;
 use crate::args::SampleArgs;
 use crate::commands::perturb::{SIDE_BY_SIDE, side_by_side};
 use crate::failure::{Done, Failure};
-use crate::settings::{Chosen, Ready};
+use crate::settings::{Chosen, OnTokens, Ready};
 use crate::{input, output, position};
 
 mod command;
@@ -44,16 +48,55 @@ pub(crate) fn run(args: &SampleArgs) -> Done {
             (draws, Tested { claim, differing: Vec::new() })
         }
         (subject, claimed) => {
-            let ready = Ready::new(&args.mechanism)?;
+            let ready = match Ready::new(&args.mechanism)? {
+                Ready::Cape(cape) => return of_words(args, subject.as_ref(), *cape, &text),
+                Ready::Tokens(ready) => ready,
+            };
             let pair = Pair::new(args, &ready, text)?;
             let claim = pair.claim(&ready, claimed)?;
             let texts = pair.texts.each_ref().map(String::as_str);
             let draws = match subject {
                 Some(subject) => commanded(args, subject, texts)?,
-                None => drawn_here(args, &ready, texts)?,
+                None => drawn_here(args, &Ready::Tokens(ready).into_sanitizer(), texts)?,
             };
             (draws, Tested { claim, differing: pair.words() })
         }
+    };
+    let report = audit(&draws, &tested.claim, args.confidence);
+    output::print(&tested.show(&report, args.confidence, args.json))?;
+    tested.verdict(&report)
+}
+
+/// The same for Cape on words.
+fn of_words(args: &SampleArgs, subject: Option<&Subject>, cape: Cape, text: &str) -> Done {
+    let other = match &args.other {
+        Some(other) => other.clone(),
+        None => words::other(&cape, text, Some(args.word), args.replace.as_deref())?,
+    };
+    let compared = compare(&cape, text, &other).map_err(words::incomparable)?;
+    let plans = [cape.plan(text)?, cape.plan(&other)?];
+    let written = |prompt: usize, unit: usize| {
+        plans[prompt].places[unit - 1].unit.of([text, &other][prompt]).to_owned()
+    };
+    let differing: Vec<[String; 2]> = compared
+        .iter()
+        .filter(|draw| draw.differs())
+        .map(|draw| [written(0, draw.units[0]), written(1, draw.units[0])])
+        .collect();
+    if differing.is_empty() {
+        return Err(incomparable());
+    }
+    let laws = match (Law::of_text(&cape, text)?, Law::of_text(&cape, &other)?) {
+        (Some(one), Some(other)) => Some([one, other]),
+        _ => None,
+    };
+    let epsilon = args.claimed.unwrap_or_else(|| compared.iter().map(|draw| draw.most).sum());
+    let laws = laws.filter(|_| args.claimed.is_none());
+    let tested = Tested { claim: Claim { epsilon, laws }, differing };
+    let texts = [text, other.as_str()];
+    let draws = match subject {
+        Some(subject) => commanded(args, subject, texts)?,
+        None => drawn_here(args, &Sanitizer::words(cape), texts)?,
     };
     let report = audit(&draws, &tested.claim, args.confidence);
     output::print(&tested.show(&report, args.confidence, args.json))?;
@@ -69,32 +112,32 @@ struct Pair {
 }
 
 impl Pair {
-    fn new(args: &SampleArgs, ready: &Ready, text: String) -> Done<Self> {
+    fn new(args: &SampleArgs, ready: &OnTokens, text: String) -> Done<Self> {
         let tokens = ready.tokenizer.tokenize(&text, &ready.keep)?;
         if let Some(other) = &args.other {
             return Self::of(ready, text, tokens, other.clone())?.ok_or_else(incomparable);
         }
-        let i = position::sensitive(&tokens, args.token)?;
+        let i = position::sensitive(&tokens, args.word)?;
         let token = tokens.as_slice()[i];
         let with = |word: &str| format!("{}{word}{}", &text[..token.start], &text[token.end..]);
         if let Some(word) = &args.replace {
             let other = with(word);
             return Self::of(ready, text, tokens, other)?.ok_or_else(incomparable);
         }
-        let Chosen::Cape(cape, device) = &ready.chosen else {
+        let Chosen::CapePaper(_, device) = &ready.chosen else {
             return Err(Failure::usage(
                 "which prompt to compare with?",
-                "give --other TEXT, or --token K and --replace WORD",
+                "give --other TEXT, or --word NUMBER and --replace WORD",
             ));
         };
-        let (model, which) = (&device.model, cape.settings().candidates);
-        let distances = cape.distances(token.id, token.piece);
-        let mut far: Vec<_> =
-            distances.iter().zip(model.vocab().candidates(token.piece, which)).collect();
+        let vocab = device.model.vocab();
+        let distances = device.model.distances(token.id);
+        let mut far: Vec<_> = distances.iter().zip(vocab.drawable()).collect();
+        far.retain(|(_, id)| vocab.piece(**id) == Some(token.piece));
         far.sort_by(|a, b| b.0.total_cmp(a.0));
         // some entries are cut up when they are read as text
         for (_, &id) in far {
-            let other = with(model.vocab().surface(id));
+            let other = with(vocab.surface(id));
             if let Some(pair) = Self::of(ready, text.clone(), tokens.clone(), other)? {
                 return Ok(pair);
             }
@@ -103,7 +146,7 @@ impl Pair {
     }
 
     /// The two prompts, if ε speaks of them.
-    fn of(ready: &Ready, text: String, tokens: Tokens, other: String) -> Done<Option<Self>> {
+    fn of(ready: &OnTokens, text: String, tokens: Tokens, other: String) -> Done<Option<Self>> {
         let other_tokens = ready.tokenizer.tokenize(&other, &ready.keep)?;
         let differing = differing((&text, &tokens), (&other, &other_tokens)).unwrap_or_default();
         let tokens = [tokens, other_tokens];
@@ -120,11 +163,11 @@ impl Pair {
         self.differing.iter().map(|&i| [written(0, i), written(1, i)]).collect()
     }
 
-    fn claim(&self, ready: &Ready, claimed: Option<f64>) -> Done<Claim> {
+    fn claim(&self, ready: &OnTokens, claimed: Option<f64>) -> Done<Claim> {
         if let Some(epsilon) = claimed {
             return Ok(Claim { epsilon, laws: None });
         }
-        let guarantee = ready.mechanism().guarantee();
+        let guarantee = ready.guarantee();
         let sensitive = self.tokens[0].sensitive().count();
         let epsilon = guarantee.differing(self.differing.len(), sensitive);
         if !matches!(guarantee.notion, Notion::Ldp | Notion::MetricLdp) || epsilon.is_infinite() {
@@ -133,7 +176,7 @@ impl Pair {
                 "say what to test with --claimed EPSILON",
             ));
         }
-        let Chosen::Cape(cape, device) = &ready.chosen else {
+        let Chosen::CapePaper(cape, device) = &ready.chosen else {
             return Ok(Claim { epsilon, laws: None });
         };
         let law = |i: usize| Law::new(cape, &self.texts[i], &self.tokens[i], device.model.vocab());
@@ -182,7 +225,7 @@ fn commanded(args: &SampleArgs, subject: &Subject, prompts: [&str; 2]) -> Done<D
 }
 
 /// Draws as `cape perturb --lines` does.
-fn drawn_here(args: &SampleArgs, ready: &Ready, prompts: [&str; 2]) -> Done<Draws> {
+fn drawn_here(args: &SampleArgs, sanitizer: &Sanitizer, prompts: [&str; 2]) -> Done<Draws> {
     let progress = progress(args);
     let lines: Vec<(usize, Vec<u8>)> =
         (0..2 * run_length(args)).map(|i| (i, prompts[i % 2].as_bytes().to_vec())).collect();
@@ -190,7 +233,7 @@ fn drawn_here(args: &SampleArgs, ready: &Ready, prompts: [&str; 2]) -> Done<Draw
         let releases: Vec<Vec<String>> = lines
             .par_chunks(SIDE_BY_SIDE)
             .map(|lines| {
-                let releases = side_by_side(ready, lines, None)?;
+                let releases = side_by_side(sanitizer, lines, None, None)?;
                 progress.inc(lines.len() as u64);
                 Ok(releases.into_iter().map(|(_, release)| release.text).collect())
             })

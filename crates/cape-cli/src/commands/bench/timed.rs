@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use cape::model::{Embeddings, LanguageModel, View};
-use cape::text::{Piece, TokenId};
+use cape::text::TokenId;
 use cape::utility::Calibration;
-use cape::vocab::{Candidates, Vocab};
+use cape::vocab::Vocab;
 
 /// A model that adds up the time it takes.
 pub(super) struct Timed {
@@ -65,11 +65,11 @@ impl LanguageModel for Timed {
         self.model.input(ids, position)
     }
 
-    fn logits(&self, views: &mut [View<'_>], which: Candidates) -> cape::Result<Vec<Vec<f32>>> {
-        timed(&self.logits, || self.model.logits(views, which))
+    fn logits(&self, views: &mut [View<'_>]) -> cape::Result<Vec<Vec<f32>>> {
+        timed(&self.logits, || self.model.logits(views))
     }
 
-    fn distances(&self, t: TokenId, piece: Piece, which: Candidates) -> Vec<f32> {
-        timed(&self.distances, || self.model.distances(t, piece, which))
+    fn distances(&self, t: TokenId) -> Vec<f32> {
+        timed(&self.distances, || self.model.distances(t))
     }
 }

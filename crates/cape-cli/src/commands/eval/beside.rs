@@ -2,9 +2,6 @@
 
 use std::path::Path;
 
-use cape::context::Context;
-use cape::mechanism::cape::Buckets;
-use cape::vocab::Candidates;
 use cape_eval::grid::Grid;
 use cape_eval::portrait;
 use cape_eval::report::{Ablation, Extras};
@@ -32,8 +29,7 @@ pub(super) fn portraits(
             mapping.extend(portrait::mapping(subject, grid.data, epsilon, tokens).ok());
         }
     }
-    let ranked = Buckets::Ranked { alpha: None };
-    let form = subjects::form(ranked, Context::Raw, Candidates::All)?;
+    let form = subjects::form()?;
     Ok(Extras {
         mapping,
         book: portrait::book(&model.device, form)?,

@@ -133,13 +133,11 @@ impl Protocol<'_> {
         self.tasks[at].folder(&self.args.out).join(name)
     }
 
-    /// Cape in our form, in the paper's on each device model, the baselines, and what there is to
-    /// compare with.
+    /// The paper's mechanism on each device model, the baselines, and what there is to compare with.
     fn made(&self, at: usize) -> Done<Made<'_>> {
-        let (label, first) = &self.models[0];
+        let (_, first) = &self.models[0];
         let corpus = self.tasks[at].store_corpus(&self.args.out)?;
         let mut made = Made::new(&self.tasks[at].data, middle(&self.epsilons));
-        made.add(Some(first), || subjects::ranked(&format!("cape, {label}"), first, None))?;
         for (label, model) in &self.models {
             let papers = || subjects::papers(&papers_name(label), model, BUCKETS, LAMBDA_L);
             made.add(Some(model), papers)?;
@@ -289,5 +287,5 @@ fn load(names: &[String]) -> Done<Vec<Labelled>> {
 }
 
 fn papers_name(label: &str) -> String {
-    format!("cape, paper, {label}")
+    format!("cape-paper, {label}")
 }

@@ -1,12 +1,12 @@
-//! What is evaluated: Cape in its forms, and what it is compared with.
+//! What is evaluated: Cape on words, the paper's mechanism, and what they are compared with.
 
 use std::path::Path;
 
-use cape::context::Context;
-use cape::mechanism::cape::{Buckets, Settings};
+use cape::levels::Profile;
+use cape::lexicon::Lexicon;
+use cape::mechanism::cape_paper::Settings;
 use cape::privacy::Epsilon;
-use cape::utility::{self, Utility};
-use cape::vocab::Candidates;
+use cape::utility::Utility;
 use cape_eval::cost::{self, Span};
 use cape_eval::data::Data;
 use cape_eval::report::Efficiency;
@@ -97,28 +97,22 @@ impl Words<'_> {
     }
 }
 
-/// Cape by ranks; ε / ln n without an α.
-pub(super) fn ranked(name: &str, model: &Model, alpha: Option<f64>) -> Done<Subject> {
-    let form = form(Buckets::Ranked { alpha }, Context::Released, Candidates::default())?;
-    Ok(Subject::cape(name, &model.id, &model.device, form, Some(BAYES_MOST)))
+/// Cape on words with this profile.
+pub(super) fn words(profile: Profile) -> Subject {
+    let name = match profile {
+        Profile::Everything => "cape-everything",
+        Profile::Names => "cape-names",
+        Profile::Personal => "cape",
+    };
+    let settings = cape::mechanism::cape::Settings { profile, ..Default::default() };
+    Subject::words(name, Lexicon::embedded(), settings)
 }
 
-/// Cape by ranks with another utility.
-pub(super) fn by_utility(model: &Model, of: utility::Form, lambda_l: f64) -> Done<Subject> {
-    let utility = Utility::of(of).with(lambda_l, 1.0)?;
-    let ranked = Buckets::Ranked { alpha: None };
-    let form = form(ranked, Context::Released, Candidates::default())?;
-    let name = format!("cape, {} {lambda_l}", of.as_str());
-    let form = Settings { utility, ..form };
-    Ok(Subject::cape(&name, &model.id, &model.device, form, Some(BAYES_MOST)))
-}
-
-/// Cape as the paper has it.
+/// The paper's mechanism with so many buckets and this λ_L.
 pub(super) fn papers(name: &str, model: &Model, count: usize, lambda_l: f64) -> Done<Subject> {
-    let utility = Utility::PAPER.with(lambda_l, Utility::PAPER.d())?;
-    let form = form(Buckets::EqualWidth { count }, Context::Raw, Candidates::All)?;
-    let form = Settings { utility, ..form };
-    Ok(Subject::cape(name, &model.id, &model.device, form, Some(BAYES_MOST)))
+    let utility = Utility::new(lambda_l, Utility::PAPER.d())?;
+    let settings = Settings { bucket_count: count, utility, ..form()? };
+    Ok(Subject::cape(name, &model.id, &model.device, settings, Some(BAYES_MOST)))
 }
 
 /// What it is compared with, on word vectors or, without them, on the embeddings of a model.
@@ -138,11 +132,7 @@ pub(super) fn baseline(kind: Kind, model: &Model, words: Words<'_>) -> Done<Subj
     Ok(Subject::baseline(&id, prepared, BAYES_WORDS))
 }
 
-/// Settings of Cape; the ε is chosen later.
-pub(super) fn form(buckets: Buckets, context: Context, candidates: Candidates) -> Done<Settings> {
-    let utility = match buckets {
-        Buckets::Ranked { .. } => Utility::default(),
-        Buckets::EqualWidth { .. } => Utility::PAPER,
-    };
-    Ok(Settings { epsilon: Epsilon::new(1.0)?, buckets, context, candidates, utility })
+/// The paper's settings; the ε is chosen later.
+pub(super) fn form() -> Done<Settings> {
+    Ok(Settings::new(Epsilon::new(1.0)?))
 }

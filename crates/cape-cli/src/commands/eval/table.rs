@@ -19,6 +19,7 @@ pub(super) fn table(points: &[Point], refused: &[Refused]) -> String {
         ("coherence", "coherent"),
         ("alignment", "aligned"),
         ("unchanged", "kept"),
+        ("protected", "protect."),
         ("privacy knn-1", "KNN-1"),
         ("privacy knn-10", "KNN-10"),
         ("privacy mti", "MTI"),

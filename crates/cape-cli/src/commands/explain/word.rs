@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::{SHOWN, shares};
 use crate::args::ExplainArgs;
 use crate::failure::{Done, Failure};
-use crate::settings::Ready;
+use crate::settings::OnTokens;
 
 #[derive(Serialize)]
 pub(super) struct Report<'a> {
@@ -50,7 +50,7 @@ struct Candidate {
 impl<'a> Report<'a> {
     pub(super) fn new(
         args: &ExplainArgs,
-        ready: &Ready,
+        ready: &OnTokens,
         baseline: &Baseline,
         kind: Kind,
         original: &'a str,
@@ -64,11 +64,11 @@ impl<'a> Report<'a> {
                 "numbers are replaced by numbers; --unknown replace draws for unknown words",
             )
         })?;
-        let guarantee = ready.mechanism().guarantee();
+        let guarantee = ready.guarantee();
         let shown = if args.all { usize::MAX } else { SHOWN };
         let own = odds.candidates.iter().position(|odd| odd.id == t);
         Ok(Self {
-            token: args.token,
+            token: args.word,
             original,
             original_id: t.0,
             mechanism: kind.name(),

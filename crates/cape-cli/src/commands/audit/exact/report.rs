@@ -6,7 +6,7 @@ use cape::audit::{Findings, words};
 use serde::Serialize;
 
 use super::super::up;
-use crate::settings::Ready;
+use crate::settings::{Chosen, OnTokens};
 
 /// What an audit found, whichever the mechanism.
 #[derive(Serialize)]
@@ -45,8 +45,6 @@ pub(super) struct Pair {
 pub(super) struct Side {
     pub(super) input: String,
     pub(super) probability: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) rank: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) bucket_size: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -97,8 +95,6 @@ impl Metric {
 pub(super) struct Report {
     mechanism: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    buckets: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     context: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     words: Option<String>,
@@ -121,13 +117,16 @@ fn holds(found: &Found, stated: f64) -> Option<bool> {
 }
 
 impl Report {
-    pub(super) fn new(token: usize, ready: &Ready, found: Found) -> Self {
-        let (form, guarantee) = (ready.form(), ready.mechanism().guarantee());
+    pub(super) fn new(token: usize, ready: &OnTokens, found: Found) -> Self {
+        let guarantee = ready.guarantee();
+        let (context, words) = match &ready.chosen {
+            Chosen::CapePaper(cape, _) => (Some(cape.settings().context.as_str()), None),
+            Chosen::Baseline(.., about) => (None, Some(about.clone())),
+        };
         Self {
-            mechanism: form.mechanism,
-            buckets: form.cape.map(|(buckets, _)| buckets),
-            context: form.cape.map(|(_, context)| context),
-            words: form.words,
+            mechanism: ready.name(),
+            context,
+            words,
             token,
             epsilon_nominal: guarantee.nominal.get(),
             epsilon_stated: guarantee.bound,
@@ -155,9 +154,9 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Found { inputs, inputs_tried, outputs, loss, pair, per_output, .. } = &self.found;
-        let form = match (self.buckets, self.context) {
-            (Some(buckets), Some(context)) => format!("{buckets}, {context} context"),
-            _ => self.mechanism.to_owned(),
+        let form = match self.context {
+            Some(context) => format!("{}, {context} context", self.mechanism),
+            None => self.mechanism.to_owned(),
         };
         let epsilon = self.epsilon_nominal;
         writeln!(f, "token {}: {form}, ε = {epsilon}, {outputs} outputs", self.token)?;
@@ -218,10 +217,9 @@ impl fmt::Display for Report {
                 (Some(weight), Some(total)) => write!(f, "{weight} of {total}")?,
                 _ => write!(f, "{:.3e}", side.probability)?,
             }
-            match (side.rank, side.bucket_size) {
-                (Some(rank), _) => writeln!(f, ", rank {rank}")?,
-                (_, Some(size)) => writeln!(f, ", in a bucket of {size}")?,
-                _ => writeln!(f)?,
+            match side.bucket_size {
+                Some(size) => writeln!(f, ", in a bucket of {size}")?,
+                None => writeln!(f)?,
             }
         }
         Ok(())
@@ -236,7 +234,6 @@ mod tests {
         let side = || Side {
             input: "a".into(),
             probability: 0.5,
-            rank: None,
             bucket_size: None,
             weight: None,
             total_weight: None,
@@ -256,7 +253,6 @@ mod tests {
         };
         Report {
             mechanism: "santext",
-            buckets: None,
             context: None,
             words: None,
             token: 1,

@@ -197,8 +197,8 @@ impl Tested {
                  that of rarer events not at all.\n"
             ),
             None => format!(
-                "With so many draws no ε beyond {:.2} can show, and {stated} is stated. Cape itself is\n\
-                 tested better with --epsilon 4, --alpha 20 and a model of few words: the code is the same.\n",
+                "With so many draws no ε beyond {:.2} can show, and {stated} is stated. It is\n\
+                 tested better with a small --epsilon and a model of few words: the code is the same.\n",
                 report.power.largest
             ),
         };

@@ -1,0 +1,152 @@
+//! How fast Cape perturbs words.
+
+use std::fmt::Write as _;
+use std::time::Instant;
+
+use cape::lexicon::Lexicon;
+use cape::mechanism::cape::{Cape, Settings};
+use cape::rng::Secret;
+use cape::sanitizer::Sanitizer;
+use serde::Serialize;
+
+use super::{RUNS, SIDE_BY_SIDE, forget_peak, mb, ms, peak, quantile};
+use crate::args::BenchArgs;
+use crate::failure::{Done, Failure};
+
+/// What was measured.
+#[derive(Serialize)]
+pub(super) struct Report {
+    mechanism: &'static str,
+    listed_words: usize,
+    load_ms: f64,
+    load_peak_bytes: Option<u64>,
+    rows: Vec<Row>,
+}
+
+/// Prompts of one length, alone or side by side. Times are per prompt.
+#[derive(Serialize)]
+struct Row {
+    side_by_side: usize,
+    words: f64,
+    protected_words: f64,
+    runs: usize,
+    ms_p50: f64,
+    ms_p99: f64,
+    words_per_second: f64,
+    peak_bytes: Option<u64>,
+}
+
+impl Report {
+    pub(super) fn new(args: &BenchArgs, text: &str) -> Done<Self> {
+        forget_peak();
+        let start = Instant::now();
+        let cape = Cape::new(Lexicon::embedded(), Settings::default())?;
+        let (load_ms, load_peak_bytes) = (ms(start.elapsed()), peak());
+        let listed_words = cape.lexicon().len();
+        let sanitizer = Sanitizer::words(cape);
+        let mut rows = Vec::new();
+        for &length in &args.lengths {
+            let prompts = prompts(text, length.into())?;
+            for side_by_side in [1, SIDE_BY_SIDE] {
+                rows.push(measure(&sanitizer, &prompts, side_by_side, args.seconds)?);
+            }
+        }
+        Ok(Self { mechanism: "cape", listed_words, load_ms, load_peak_bytes, rows })
+    }
+
+    /// As a person reads it.
+    pub(super) fn table(&self) -> String {
+        let mut out = format!(
+            "cape: {} listed words, no device model\n\
+             loaded in {:.0} ms, {} MB at the most; times in ms per prompt\n\n\
+             {:>7} {:>6} {:>9} {:>8} {:>8} {:>9} | {:>5} {:>5}\n",
+            self.listed_words,
+            self.load_ms,
+            mb(self.load_peak_bytes),
+            "at once",
+            "words",
+            "protected",
+            "p50",
+            "p99",
+            "words/s",
+            "MB",
+            "runs",
+        );
+        for row in &self.rows {
+            let _ = writeln!(
+                out,
+                "{:>7} {:>6.1} {:>9.1} {:>8.3} {:>8.3} {:>9.0} | {:>5} {:>5}",
+                row.side_by_side,
+                row.words,
+                row.protected_words,
+                row.ms_p50,
+                row.ms_p99,
+                row.words_per_second,
+                mb(row.peak_bytes),
+                row.runs,
+            );
+        }
+        out
+    }
+}
+
+/// Stretches of so many words.
+fn prompts(text: &str, length: usize) -> Done<Vec<String>> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    if words.is_empty() {
+        return Err(Failure::new(
+            "no prompts can be cut from the text",
+            "it takes some sentences of plain text; there is one built in, without --file",
+        ));
+    }
+    let stretch = |i: usize| {
+        let words = words.iter().cycle().skip(7 * i % words.len()).take(length);
+        words.copied().collect::<Vec<_>>().join(" ")
+    };
+    Ok((0..SIDE_BY_SIDE).map(stretch).collect())
+}
+
+fn measure(
+    sanitizer: &Sanitizer,
+    prompts: &[String],
+    side_by_side: usize,
+    seconds: f64,
+) -> Done<Row> {
+    let (mut words, mut protected, mut times) = (0, 0, Vec::new());
+    forget_peak();
+    let (begin, each) = (Instant::now(), 1.0 / side_by_side as f64);
+    // the first run warms up and does not count
+    for run in 0.. {
+        if run >= RUNS && begin.elapsed().as_secs_f64() > seconds {
+            break;
+        }
+        let chunks = prompts.len() / side_by_side;
+        let texts = &prompts[run % chunks * side_by_side..][..side_by_side];
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let secrets: Vec<Secret> =
+            (0..side_by_side).map(|i| Secret::seeded(run as u64, i as u64)).collect();
+        let secrets: Vec<&Secret> = secrets.iter().collect();
+        let start = Instant::now();
+        let releases = sanitizer.releases(&texts, &secrets).map_err(|(_, error)| error)?;
+        let whole = ms(start.elapsed());
+        if run == 0 {
+            continue;
+        }
+        words += releases.iter().map(|release| release.privacy.words).sum::<usize>();
+        protected += releases.iter().map(|release| release.privacy.protected).sum::<usize>();
+        times.push(whole * each);
+    }
+    let (total, runs) = (times.iter().sum::<f64>() / each, times.len());
+    let per_prompt = |count: usize| count as f64 / (runs * side_by_side) as f64;
+    times.sort_by(f64::total_cmp);
+    Ok(Row {
+        side_by_side,
+        words: per_prompt(words),
+        protected_words: per_prompt(protected),
+        runs,
+        ms_p50: quantile(&times, 0.5),
+        ms_p99: quantile(&times, 0.99),
+        words_per_second: words as f64 / total * 1e3,
+        peak_bytes: peak(),
+    })
+}
