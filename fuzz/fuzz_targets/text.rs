@@ -5,11 +5,10 @@
 
 use std::sync::LazyLock;
 
+use cape::assemble::{assemble, recover};
 use cape::keep::KeepList;
-use cape::sanitize::{assemble, recover};
-use cape::text::{Outcome, Piece, Why};
+use cape::text::{Outcome, Why};
 use cape::tokenizer::Tokenizer;
-use cape::vocab::Candidates;
 use libfuzzer_sys::fuzz_target;
 
 static TOKENIZERS: LazyLock<[Tokenizer; 6]> = LazyLock::new(|| {
@@ -50,7 +49,7 @@ fuzz_target!(|data: (u8, u64, &str)| {
         Some(why) => Outcome::Kept(why),
         None => {
             hash = hash.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
-            let candidates = vocab.candidates(Piece::Start, Candidates::All);
+            let candidates = vocab.drawable();
             let id = candidates[(hash >> 33) as usize % candidates.len()];
             Outcome::Drawn { id, retention: 0.0 }
         }
