@@ -151,7 +151,7 @@ def main():
     else:
         peers = [theirs(kind, DEFAULT, f"paper {PROMPT}") for kind in ["torch-whole", "torch"]]
         for arithmetic in ["f32", "int16", "int8"]:
-            for form in ["paper", "raw", "released"]:
+            for form in ["raw", "released"]:
                 name = f"cape {arithmetic}, {form}"
                 peers.append(Peer(name, [OURS, "default", arithmetic], f"{form} {PROMPT}"))
     compare(peers, args.repetitions, args.patience)
