@@ -17,7 +17,8 @@ use libfuzzer_sys::fuzz_target;
 /// For prose, for code and for JSON.
 static CAPES: LazyLock<[Cape; 3]> = LazyLock::new(|| {
     [(false, false), (true, false), (false, true)].map(|(code, json)| {
-        let settings = Settings { cut: Options { code, json }, ..Settings::default() };
+        let cut = Options { code, json };
+        let settings = Settings { cut, any_script: true, ..Settings::default() };
         Cape::new(Lexicon::embedded(), settings).unwrap()
     })
 });
