@@ -119,7 +119,7 @@ fn a_ledger_without_a_spend_is_empty() {
     assert_eq!(home.run(&["ledger", "show"]).out, "nothing was spent yet\n");
     assert_eq!(home.run(&["ledger", "export"]).out, "");
     let csv = home.run(&["ledger", "export", "--format", "csv"]).out;
-    assert_eq!(csv, "key,day,releases,tokens,epsilon\n");
+    assert_eq!(csv, "key,day,releases,draws,epsilon\n");
 }
 
 #[test]

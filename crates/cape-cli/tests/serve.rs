@@ -151,7 +151,7 @@ fn it_serves_logs_numbers_and_ends_when_told() {
     let cost = format!("x-cape-epsilon: {}\r\n", one_draw());
     assert!(head.starts_with("HTTP/1.1 200") && head.contains(&cost), "{head}");
     let event = proxy.event("request");
-    assert_eq!((&event["route"], &event["tokens"]), (&json!("chat/completions"), &json!(1)));
+    assert_eq!((&event["route"], &event["draws"]), (&json!("chat/completions"), &json!(1)));
     let (head, _) = proxy.post("/v1/zqcanary", &chat("user"));
     assert!(head.starts_with("HTTP/1.1 404"));
     assert_eq!(proxy.event("request")["route"], "other");

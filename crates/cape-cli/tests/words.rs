@@ -79,6 +79,7 @@ fn check(prompt: &str, release: &Value) {
     assert_eq!(
         keys(privacy),
         [
+            "draws",
             "epsilon_any",
             "epsilon_prompt",
             "epsilon_protected",
@@ -100,9 +101,9 @@ fn check(prompt: &str, release: &Value) {
     );
     let number = |key: &str| privacy[key].as_f64().unwrap();
     assert!(number("epsilon_protected") < number("epsilon_any"));
-    let draws = number("epsilon_prompt") / number("epsilon_any");
-    assert!((draws - draws.round()).abs() < 1e-9, "{privacy}");
-    assert!(draws.round() <= f64::from(drawn), "{privacy}");
+    let draws = number("draws");
+    assert!((number("epsilon_prompt") - draws * number("epsilon_any")).abs() < 1e-9, "{privacy}");
+    assert!(draws <= f64::from(drawn), "{privacy}");
 }
 
 #[test]

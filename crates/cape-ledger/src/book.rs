@@ -18,8 +18,8 @@ pub struct Account {
     pub day: Day,
     /// How many requests were released with at least one new message.
     pub releases: u64,
-    /// How many tokens were drawn.
-    pub tokens: u64,
+    /// How many draws there were.
+    pub draws: u64,
     /// What they cost.
     pub epsilon: Micros,
 }
@@ -51,7 +51,7 @@ impl Book {
                 spender: row.try_get(0)?,
                 day: Day::from_stored(row.try_get(1)?),
                 releases: count(row.try_get(2)?).ok_or_else(impossible)?,
-                tokens: count(row.try_get(3)?).ok_or_else(impossible)?,
+                draws: count(row.try_get(3)?).ok_or_else(impossible)?,
                 epsilon: Micros::from_stored(row.try_get(4)?).ok_or_else(impossible)?,
             })
         });

@@ -16,24 +16,24 @@ use crate::store::{Missing, Store, within};
 /// What a release costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// How many tokens were drawn.
-    pub tokens: u64,
+    /// How many draws there were.
+    pub draws: u64,
     /// What they cost together.
     pub epsilon: Micros,
 }
 
 impl Cost {
-    /// So many tokens at so much each: what holds for a draw, not what was asked for.
+    /// So many draws at so much each: what holds for a draw, not what was asked for.
     #[must_use]
-    pub fn new(tokens: u64, per_token: f64) -> Self {
-        Self { tokens, epsilon: Micros::at_least(per_token).times(tokens) }
+    pub fn new(draws: u64, per_draw: f64) -> Self {
+        Self { draws, epsilon: Micros::at_least(per_draw).times(draws) }
     }
 
     /// Both together.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
-            tokens: self.tokens.saturating_add(other.tokens),
+            draws: self.draws.saturating_add(other.draws),
             epsilon: self.epsilon.plus(other.epsilon),
         }
     }
@@ -263,7 +263,7 @@ async fn write_down(
     day: Day,
     cost: Cost,
 ) -> Result<()> {
-    let tokens = i64::try_from(cost.tokens).unwrap_or(i64::MAX);
+    let draws = i64::try_from(cost.draws).unwrap_or(i64::MAX);
     sqlx::query(
         "INSERT INTO cape_account (spender, day, releases, tokens, micros)
          VALUES ($1, $2, 1, $3, $4), ($1, -1, 1, $3, $4), ('', $2, 1, $3, $4), ('', -1, 1, $3, $4)
@@ -274,7 +274,7 @@ async fn write_down(
     )
     .bind(who.as_str())
     .bind(day.stored())
-    .bind(tokens)
+    .bind(draws)
     .bind(cost.epsilon.stored())
     .execute(connection)
     .await?;

@@ -16,7 +16,7 @@ async fn drain(ledger: Arc<Ledger>, who: String, limits: Limits) -> i64 {
     loop {
         match ledger.spend(&who, Cost::new(2, 1.5), &limits, day(9)).await {
             Ok(receipt) => {
-                assert_eq!(receipt.spent, Cost { tokens: 2, epsilon: epsilon(3.0) });
+                assert_eq!(receipt.spent, Cost { draws: 2, epsilon: epsilon(3.0) });
                 spent += 3_000_000;
             }
             Err(Error::Refused(refusal)) => {

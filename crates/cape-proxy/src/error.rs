@@ -23,7 +23,7 @@ pub enum Error {
     #[error("with an extractor earlier answers hold private words: `assistant` cannot be \"pass\"")]
     RewrittenPass,
     /// The mechanism promises nothing that a proxy could rely on.
-    #[error("the proxy needs a mechanism with a proven privacy loss for any two tokens")]
+    #[error("the proxy needs a mechanism with a proven privacy loss for any two words")]
     Unproven,
     /// The client for upstream.
     #[error("the client for upstream cannot be made")]

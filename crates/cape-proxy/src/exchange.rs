@@ -141,6 +141,6 @@ pub(crate) fn state(response: &mut Response<Body>, spent: Cost) {
     let headers = response.headers_mut();
     let name = HeaderName::from_static;
     headers.insert(name("x-cape-epsilon"), headers::number(&spent.epsilon));
-    headers.insert(name("x-cape-tokens-perturbed"), headers::number(&spent.tokens));
+    headers.insert(name("x-cape-draws"), headers::number(&spent.draws));
     response.extensions_mut().insert(spent);
 }

@@ -11,12 +11,12 @@ use cape_ledger::Cost;
 /// The upper bounds of the latencies' buckets, in milliseconds.
 const BOUNDS: [u64; 9] = [5, 10, 20, 30, 50, 100, 250, 1000, 5000];
 
-/// Counts of requests, tokens and time. No text, no address, no name of a client.
+/// Counts of requests, draws and time. No text, no address, no name of a client.
 #[derive(Default)]
 pub(crate) struct Metrics {
     /// By route and by what came of them.
     requests: Mutex<BTreeMap<(&'static str, String), u64>>,
-    tokens: AtomicU64,
+    draws: AtomicU64,
     /// In thousandths, rounded up.
     epsilon: AtomicU64,
     /// Of the latency that perturbing adds; the last is for all above the bounds.
@@ -31,7 +31,7 @@ impl Metrics {
     }
 
     pub(crate) fn spent(&self, cost: Cost) {
-        self.tokens.fetch_add(cost.tokens, Relaxed);
+        self.draws.fetch_add(cost.draws, Relaxed);
         self.epsilon.fetch_add((cost.epsilon.epsilon() * 1e3).ceil() as u64, Relaxed);
     }
 
@@ -58,8 +58,8 @@ impl Metrics {
         }
         out += &head("cape_requests_in_flight", "gauge", "Requests that are being served.");
         let _ = writeln!(out, "cape_requests_in_flight {in_flight}");
-        out += &head("cape_tokens_perturbed_total", "counter", "Tokens that were drawn anew.");
-        let _ = writeln!(out, "cape_tokens_perturbed_total {}", self.tokens.load(Relaxed));
+        out += &head("cape_draws_total", "counter", "Words that were drawn.");
+        let _ = writeln!(out, "cape_draws_total {}", self.draws.load(Relaxed));
         out += &head("cape_epsilon_total", "counter", "Privacy loss of all of them together.");
         let _ = writeln!(out, "cape_epsilon_total {}", self.epsilon.load(Relaxed) as f64 / 1e3);
         let name = "cape_perturbation_seconds";
@@ -96,7 +96,7 @@ mod tests {
             "cape_perturbation_seconds_bucket{le=\"+Inf\"} 5",
             "cape_perturbation_seconds_count 5",
             "cape_requests_total{route=\"chat\",outcome=\"200\"} 1",
-            "cape_tokens_perturbed_total 7",
+            "cape_draws_total 7",
             "cape_epsilon_total 84",
             "cape_requests_in_flight 2",
         ] {

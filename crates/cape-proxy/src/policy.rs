@@ -6,7 +6,7 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
-    /// Its sensitive tokens are drawn anew.
+    /// Its words are drawn anew.
     Perturb,
     /// It is sent as it is.
     Pass,

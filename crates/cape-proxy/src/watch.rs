@@ -25,13 +25,13 @@ pub(crate) async fn watch(
     let route = route(request.extensions().get::<MatchedPath>().map(MatchedPath::as_str));
     let mut response = next.run(request).await;
     let status = response.status().as_u16();
-    let Cost { tokens, epsilon } = response.extensions().get().copied().unwrap_or_default();
+    let Cost { draws, epsilon } = response.extensions().get().copied().unwrap_or_default();
     let epsilon = epsilon.epsilon();
     let fault = response.extensions().get::<Code>().map_or("", |code| code.0);
     let outcome = if fault.is_empty() { status.to_string() } else { fault.to_owned() };
     service.metrics.request(route, outcome);
     let milliseconds = started.elapsed().as_millis() as u64;
-    tracing::info!(id, route, status, fault, tokens, epsilon, milliseconds, "request");
+    tracing::info!(id, route, status, fault, draws, epsilon, milliseconds, "request");
     response
         .headers_mut()
         .insert(HeaderName::from_static("x-cape-request-id"), headers::number(&id));

@@ -58,7 +58,7 @@ async fn a_history_is_sent_as_it_was_and_costs_nothing() {
             assert_eq!((first.status, first.header("x-cape-epsilon")), (200, new), "{turn}");
             let again = send(&router, with_key("k", CHAT, &body)).await;
             assert_eq!(again.header("x-cape-epsilon"), "0");
-            assert_eq!(again.header("x-cape-tokens-perturbed"), "0");
+            assert_eq!(again.header("x-cape-draws"), "0");
             let bodies = upstream.bodies();
             let [first, again] = &bodies[bodies.len() - 2..] else { unreachable!() };
             assert_eq!(first.to_string(), again.to_string());

@@ -190,7 +190,7 @@ async fn a_perturbed_text_is_described() {
     let price = price(8, &holds);
     let again = send(&router, post("/perturb", &json!({"text": PROMPT}))).await;
     for answer in [&answer, &again] {
-        assert_eq!(answer.header("x-cape-tokens-perturbed"), "8");
+        assert_eq!(answer.header("x-cape-draws"), "8");
         assert_eq!(answer.header("x-cape-epsilon"), price.to_string());
     }
     assert_eq!(epsilon(trial.recorded().await), price.times(2));
@@ -212,7 +212,7 @@ async fn draws_are_paid_for_once() {
         let answer = send(&router, with_key("k", &chat(PROMPT))).await;
         let (draws, spent) =
             if turn == 0 { ("8", price.to_string()) } else { ("0", "0".to_owned()) };
-        assert_eq!((answer.status, answer.header("x-cape-tokens-perturbed")), (200, draws));
+        assert_eq!((answer.status, answer.header("x-cape-draws")), (200, draws));
         assert_eq!(answer.header("x-cape-epsilon"), spent);
         assert_eq!(epsilon(trial.recorded().await), price);
         let sent = upstream.bodies().pop().unwrap();
@@ -223,7 +223,7 @@ async fn draws_are_paid_for_once() {
     let edited = send(&router, with_key("k", &chat(&format!("{PROMPT} Alice!")))).await;
     assert_eq!(edited.header("x-cape-epsilon"), price.to_string());
     let metrics = send(&router, get("/metrics")).await.text;
-    assert!(metrics.contains("cape_tokens_perturbed_total 8"), "{metrics}");
+    assert!(metrics.contains("cape_draws_total 8"), "{metrics}");
     assert_eq!(epsilon(trial.recorded().await), price.times(2));
 }
 
@@ -246,7 +246,7 @@ async fn each_text_costs_what_holds_for_its_kinds() {
         let answer = send(&router, post("/perturb", &json!({ "text": text }))).await;
         let privacy = &answer.json()["privacy"];
         let holds = cape().guarantee_for(&kinds);
-        assert_eq!(answer.header("x-cape-tokens-perturbed"), draws.to_string(), "{text}");
+        assert_eq!(answer.header("x-cape-draws"), draws.to_string(), "{text}");
         assert_eq!(privacy["epsilon_any"], holds.bound, "{text}");
         assert_eq!(privacy["epsilon_prompt"], draws as f64 * holds.bound, "{text}");
         assert_eq!(answer.header("x-cape-epsilon"), price(draws, &holds).to_string(), "{text}");

@@ -44,7 +44,7 @@ async fn the_true_prompt_goes_to_the_extractor_and_nowhere_else() {
     request.headers_mut().insert("authorization", "Bearer key-of-mine".parse().unwrap());
     let got = send(&with(&upstream, &extractor).await, request).await;
     assert_eq!(got.json()["choices"][0]["message"]["content"], "clear");
-    assert_eq!(got.header("x-cape-tokens-perturbed"), "1");
+    assert_eq!(got.header("x-cape-draws"), "1");
     assert!(!upstream.bytes().contains("canary") && upstream.bytes().contains("key-of-mine"));
     assert!(!extractor.bytes().contains("key-of-mine"));
     let asked = &extractor.bodies()[0];

@@ -76,7 +76,7 @@ async fn a_stream_is_passed_on_however_it_is_cut() {
         assert_eq!((got.status, got.text.as_str()), (200, text));
         assert_eq!(got.header("content-type"), "text/event-stream");
         assert_eq!(upstream.bodies()[0]["stream"], true);
-        assert_eq!(got.header("x-cape-tokens-perturbed"), "1");
+        assert_eq!(got.header("x-cape-draws"), "1");
         assert!(!upstream.bytes().contains("canary"));
     }
 }

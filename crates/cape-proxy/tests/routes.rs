@@ -24,7 +24,7 @@ async fn a_chat_is_perturbed_and_answered() {
     let body = chat(&format!("the {CANARY}, and the {CANARY}!"));
     let answer = send(&router, post("/v1/chat/completions", &body)).await;
     assert_eq!((answer.status, answer.json()), (200, hello()));
-    assert_eq!(answer.header("x-cape-tokens-perturbed"), "2");
+    assert_eq!(answer.header("x-cape-draws"), "2");
     assert_eq!(answer.header("x-cape-epsilon"), "4");
     assert_eq!(answer.header("x-cape-request-id").len(), 16);
     assert!(!upstream.bytes().contains("canary"));
@@ -48,7 +48,7 @@ async fn the_papers_mechanism_costs_what_holds() {
     let sent = send(&router, post("/v1/chat/completions", &chat(&text))).await;
     let price = Cost::new(2, bound).epsilon.to_string();
     for answer in [&described, &sent] {
-        assert_eq!(answer.header("x-cape-tokens-perturbed"), "2");
+        assert_eq!(answer.header("x-cape-draws"), "2");
         assert_eq!(answer.header("x-cape-epsilon"), price);
     }
     let privacy = &described.json()["privacy"];
@@ -185,7 +185,7 @@ async fn own_routes_answer() {
     let upstream = Recorder::new(reply(&json!({})));
     let router = router(&settings(&upstream.url)).await;
     let released = send(&router, post("/perturb", &json!({"text": CANARY}))).await;
-    assert_eq!((released.status, released.header("x-cape-tokens-perturbed")), (200, "1"));
+    assert_eq!((released.status, released.header("x-cape-draws")), (200, "1"));
     assert!(!released.json()["text"].as_str().unwrap().contains("canary"));
     assert_eq!(send(&router, get("/health")).await.status, 200);
     assert_eq!(send(&router, get("/ready")).await.status, 200);
@@ -194,7 +194,7 @@ async fn own_routes_answer() {
         metrics.contains("cape_requests_total{route=\"perturb\",outcome=\"200\"} 1"),
         "{metrics}"
     );
-    assert!(metrics.contains("cape_tokens_perturbed_total 1"));
+    assert!(metrics.contains("cape_draws_total 1"));
     assert_eq!(upstream.count(), 0);
 }
 
@@ -209,7 +209,7 @@ async fn the_guardrail_of_litellm_perturbs_or_blocks() {
         "images": [], "tools": null, "litellm_call_id": "y"}),
     )
     .await;
-    assert_eq!((told.status, told.header("x-cape-tokens-perturbed")), (200, "2"));
+    assert_eq!((told.status, told.header("x-cape-draws")), (200, "2"));
     let verdict = told.json();
     assert_eq!(verdict["action"], "GUARDRAIL_INTERVENED");
     assert_eq!((verdict["texts"].as_array().unwrap().len(), &verdict["texts"][1]), (3, &json!("")));

@@ -40,9 +40,8 @@ struct PrivacyJson<'a> {
     epsilon_protected: f64,
     epsilon_any: f64,
     words: usize,
-    /// Of a mechanism on tokens: how many of them it drew for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    draws: Option<usize>,
+    /// How many draws there were: one for all words that are the same, and none for kept ones.
+    draws: usize,
     /// Depends on the true words: private, like `original`.
     protected_words: usize,
     #[serde(skip_serializing_if = "is_zero")]
@@ -99,7 +98,7 @@ impl<'a> ReleaseJson<'a> {
                 epsilon_protected: privacy.guarantee.protected,
                 epsilon_any: privacy.guarantee.bound,
                 words: privacy.words,
-                draws: on_tokens.then_some(privacy.draws),
+                draws: privacy.draws,
                 protected_words: privacy.protected,
                 uncovered_words: privacy.uncovered,
                 epsilon_prompt: privacy.epsilon_prompt(),

@@ -37,14 +37,14 @@ fn read(url: &str) -> Done<(Vec<Account>, u64)> {
 fn export(accounts: &[Account], format: ExportFormat) -> Done {
     let mut out = match format {
         ExportFormat::Jsonl => String::new(),
-        ExportFormat::Csv => "key,day,releases,tokens,epsilon\n".to_owned(),
+        ExportFormat::Csv => "key,day,releases,draws,epsilon\n".to_owned(),
     };
     for account in accounts {
-        let Account { spender, day, releases, tokens, epsilon } = account;
+        let Account { spender, day, releases, draws, epsilon } = account;
         let line = match format {
             ExportFormat::Jsonl => output::json(&DayRow::of(account)),
             // hexadecimal digits, a date and numbers: nothing to quote
-            ExportFormat::Csv => format!("{spender},{day},{releases},{tokens},{epsilon}"),
+            ExportFormat::Csv => format!("{spender},{day},{releases},{draws},{epsilon}"),
         };
         let _ = writeln!(out, "{line}");
     }
@@ -83,14 +83,14 @@ struct KeyRow<'a> {
 #[derive(Clone, Copy, Default, Serialize)]
 struct Sum {
     releases: u64,
-    tokens: u64,
+    draws: u64,
     epsilon: Micros,
 }
 
 impl Sum {
     fn add(&mut self, account: &Account) {
         self.releases += account.releases;
-        self.tokens = self.tokens.saturating_add(account.tokens);
+        self.draws = self.draws.saturating_add(account.draws);
         self.epsilon = self.epsilon.plus(account.epsilon);
     }
 }
@@ -149,19 +149,19 @@ impl<'a> View<'a> {
         if self.keys.is_empty() {
             return "nothing was spent yet\n".into();
         }
-        let mut days = vec![row(["day", "key", "releases", "tokens", "ε"])];
+        let mut days = vec![row(["day", "key", "releases", "draws", "ε"])];
         days.extend(self.days.iter().map(|day| {
-            let [releases, tokens, epsilon] = day.sum.cells();
-            [day.day.clone(), name(day.key), releases, tokens, epsilon]
+            let [releases, draws, epsilon] = day.sum.cells();
+            [day.day.clone(), name(day.key), releases, draws, epsilon]
         }));
-        let mut keys = vec![row(["key", "releases", "tokens", "ε", "ε left today", "ε left"])];
+        let mut keys = vec![row(["key", "releases", "draws", "ε", "ε left today", "ε left"])];
         keys.extend(self.keys.iter().map(|key| {
-            let [releases, tokens, epsilon] = key.sum.cells();
-            [name(key.key), releases, tokens, epsilon, left(key.left_today), left(key.left)]
+            let [releases, draws, epsilon] = key.sum.cells();
+            [name(key.key), releases, draws, epsilon, left(key.left_today), left(key.left)]
         }));
-        let [releases, tokens, epsilon] = self.all.cells();
+        let [releases, draws, epsilon] = self.all.cells();
         let (today, ever) = (left(self.left_today), left(self.left));
-        keys.push(["all keys".into(), releases, tokens, epsilon, today, ever]);
+        keys.push(["all keys".into(), releases, draws, epsilon, today, ever]);
         let days = if self.days.is_empty() { String::new() } else { align(&days, 2) + "\n" };
         format!(
             "{days}{}\ntoday is {} (UTC); messages remembered: {}\n",
@@ -174,7 +174,7 @@ impl<'a> View<'a> {
 
 impl Sum {
     fn cells(&self) -> [String; 3] {
-        [self.releases.to_string(), self.tokens.to_string(), self.epsilon.to_string()]
+        [self.releases.to_string(), self.draws.to_string(), self.epsilon.to_string()]
     }
 }
 

@@ -31,13 +31,13 @@ def with_openai(base):
     raw = client.chat.completions.with_raw_response.create(model=models[0], messages=SAID, **SHORT)
     answer = raw.parse()
     assert answer.choices[0].message.content and answer.usage.completion_tokens > 1
-    assert float(raw.headers["x-cape-epsilon"]) > 0 and int(raw.headers["x-cape-tokens-perturbed"]) > 3
+    assert float(raw.headers["x-cape-epsilon"]) > 0 and int(raw.headers["x-cape-draws"]) > 3
 
     # the next turn resends the first: only what is new is paid for
     news = {"role": "user", "content": "Thanks."}
     turn = [*SAID, {"role": "assistant", "content": answer.choices[0].message.content}, news]
     raw = client.chat.completions.with_raw_response.create(model=models[0], messages=turn, **SHORT)
-    assert raw.headers["x-cape-tokens-perturbed"] == "1", "the answer goes back as it came"
+    assert raw.headers["x-cape-draws"] == "1", "the answer goes back as it came"
     raw = client.chat.completions.with_raw_response.create(model=models[0], messages=turn, **SHORT)
     assert float(raw.headers["x-cape-epsilon"]) == 0.0, "the same again"
 
