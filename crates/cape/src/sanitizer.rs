@@ -131,7 +131,7 @@ pub fn written(cape: &Cape, text: &str, plan: &Plan, drawn: &[Drawn], seeded: bo
             Some(Drawn::Value(value)) => value.clone(),
             Some(Drawn::Word(word)) => {
                 let word = cape.lexicon().word(*word);
-                if unit.first && !cape.settings().cut.is_data() {
+                if unit.capital && !cape.settings().cut.is_data() {
                     capitalised(word)
                 } else {
                     word.to_owned()

@@ -62,6 +62,9 @@ pub struct Unit {
     /// Whether it stands first: the separators before it reach the start of the text, or have a line
     /// break, or a `.`, `!` or `?` with closing marks and white space after it.
     pub first: bool,
+    /// Whether a drawn word is written with a capital here: it stands first, and not in a line that merely
+    /// goes on after a break.
+    pub capital: bool,
 }
 
 impl Options {
@@ -95,7 +98,7 @@ impl Unit {
 
 impl fmt::Debug for Unit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { start, end, kind, first } = self;
+        let Self { start, end, kind, first, .. } = self;
         write!(f, "Unit({start}..{end} {}{})", kind.as_str(), if *first { " first" } else { "" })
     }
 }

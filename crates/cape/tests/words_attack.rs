@@ -36,7 +36,7 @@ proptest! {
             words.iter().map(|word| if first { capital(word) } else { word.clone() }).collect();
         // the place is followed by a kept word, so that articles can be read off, too
         let text = |word: &String| if first { format!("{word} Acme") } else { format!("Acme {word} Acme") };
-        let suspects = Suspects::new(&cape, words.iter().map(String::as_str), first);
+        let suspects = Suspects::new(&cape, words.iter().map(String::as_str), first, first);
         let prior = &priors[..words.len()];
         let (mut weights, mut laws) = (HashMap::<Key, f64>::new(), HashMap::new());
         for (word, prior) in strings.iter().zip(prior) {
@@ -74,7 +74,7 @@ proptest! {
 fn a_search_that_was_cut_short_says_so() {
     let cape = opposite_cape();
     let words: Vec<String> = (0..20).map(|i| format!("word{}", "x".repeat(i))).collect();
-    let suspects = Suspects::new(&cape, words.iter().map(String::as_str), false);
+    let suspects = Suspects::new(&cape, words.iter().map(String::as_str), false, false);
     let exact = |most| {
         let guess = Bayes::new(&cape, most).guess(&cape, &suspects, "Alice", &[0.0; 20]);
         guess.unwrap().exact
@@ -90,7 +90,7 @@ fn the_embedded_words_are_guessed_alike_by_both_forms_of_rows() {
         settings.shape.alpha = alpha;
         let cape = Cape::new(Lexicon::embedded(), settings).unwrap();
         let words = ["Alice", "London", "asthma", "Krzysztof", "gonorrhea", "Emma", "Paris"];
-        let suspects = Suspects::new(&cape, words, false);
+        let suspects = Suspects::new(&cape, words, false, false);
         let prior = [-1.0, -2.0, -1.5, -0.2, -3.0, -2.5, -0.7];
         let bayes = Bayes::new(&cape, 100);
         for released in ["Emma", "Manchester", "asthma", "table"] {

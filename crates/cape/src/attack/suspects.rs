@@ -59,9 +59,14 @@ const RECENT: usize = 1 << 29;
 const MOST_RECENT: usize = 1 << 17;
 
 impl Suspects {
-    /// These words, in a first place or in another. In a first place of prose they have a capital.
-    pub fn new<'a>(cape: &Cape, words: impl IntoIterator<Item = &'a str>, first: bool) -> Self {
-        let capital = first && !cape.settings().cut.is_data();
+    /// These words, in a first place or in another, and where words of prose have a capital or not.
+    pub fn new<'a>(
+        cape: &Cape,
+        words: impl IntoIterator<Item = &'a str>,
+        first: bool,
+        capital: bool,
+    ) -> Self {
+        let capital = capital && !cape.settings().cut.is_data();
         let written = |word: &str| if capital { capitalised(word) } else { word.to_owned() };
         let (mut keys, mut numbers) = (Vec::new(), HashMap::new());
         let mut number = |word: &str| {

@@ -20,6 +20,8 @@ pub(super) fn units(source: &Source, mut pieces: Vec<Piece>) -> Vec<Unit> {
         remove_literals(source, &mut pieces);
     }
     let (mut list, mut units, mut after) = (0, Vec::<Unit>::with_capacity(pieces.len()), 0);
+    // how many units stand in the line so far
+    let mut in_line = 0;
     let mut pieces = pieces.into_iter().peekable();
     while let Some(Piece { start, mut end, kind }) = pieces.next() {
         if kind == Kind::Number && is_line_start(source, start) {
@@ -35,8 +37,11 @@ pub(super) fn units(source: &Source, mut pieces: Vec<Piece>) -> Vec<Unit> {
                 end = pieces.next_if(row).map_or(end, |next| next.end);
             }
         }
-        let first = units.is_empty() || is_first(&source.text[after..start]);
-        units.push(Unit { start, end, kind, first });
+        let before = &source.text[after..start];
+        let first = units.is_empty() || is_first(before);
+        let capital = first && !(in_line >= LONG_LINE && goes_on(before));
+        in_line = if before.contains(is_break) { 1 } else { in_line + 1 };
+        units.push(Unit { start, end, kind, first, capital });
         after = end;
     }
     units
@@ -128,6 +133,14 @@ fn is_first(separator: &str) -> bool {
         ended = matches!(c, '.' | '!' | '?') || ended && closes;
     }
     false
+}
+
+/// A line of so many units that ends in no mark was broken for its length.
+const LONG_LINE: usize = 8;
+
+/// Whether a separator is a single line break and nothing else: prose of fixed width has it inside sentences.
+fn goes_on(separator: &str) -> bool {
+    matches!(separator.trim_matches([' ', '\t']), "\n" | "\r\n")
 }
 
 /// Leaves out `true`, `false` and `null` outside of strings.

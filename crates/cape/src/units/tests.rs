@@ -227,6 +227,30 @@ fn code_and_json() {
 }
 
 #[test]
+fn lines_that_go_on_have_no_capital() {
+    let capitals = |text: &str| {
+        let units = cut(text, PROSE).unwrap();
+        units
+            .iter()
+            .filter(|unit| unit.capital)
+            .map(|unit| unit.of(text))
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let long = "one two three four five six seven eight";
+    for (text, expected) in [
+        (format!("{long}\nnine ten\neleven"), "one eleven"),
+        (format!("{long} \r\n  nine"), "one"),
+        (format!("{long}.\nNine"), "one Nine"),
+        (format!("{long}\n\nNine"), "one Nine"),
+        (format!("{long}\n- nine"), "one nine"),
+        ("one two\nthree".to_owned(), "one three"),
+    ] {
+        assert_eq!(capitals(&text), expected, "{text:?}");
+    }
+}
+
+#[test]
 fn first_places() {
     let firsts = |text: &str| {
         let units = cut(text, PROSE).unwrap();
