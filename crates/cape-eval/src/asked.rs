@@ -15,6 +15,8 @@ use crate::tasks::{self, restore};
 /// A chat model, and what it is asked.
 pub struct Chat {
     client: Client,
+    /// How many prompts, from the first, it attacks.
+    attacked: usize,
     /// The one that sees prompts and what was made of their releases; the same one without it.
     local: Option<Client>,
     /// What it writes after each original prompt, once it was asked; none where prompts are not
@@ -28,10 +30,10 @@ const RESTORE: Options = Options { temperature: 0.0, max_tokens: 256, seed: Some
 const CONTINUE: Options = Options { temperature: 0.0, max_tokens: 100, seed: Some(0) };
 
 impl Chat {
-    /// With this client.
+    /// With this client, which attacks so many prompts from the first.
     #[must_use]
-    pub fn new(client: Client) -> Self {
-        Self { client, local: None, expected: None }
+    pub fn new(client: Client, attacked: usize) -> Self {
+        Self { client, attacked, local: None, expected: None }
     }
 
     /// It continues the prompts as well, for coherence and alignment.
@@ -49,7 +51,8 @@ impl Chat {
 
     /// Whether it was asked all that it would be asked about a release.
     pub(crate) fn asked(&self, record: &Record) -> bool {
-        record.attacks.contains_key("llm")
+        record.asked
+            && (record.prompt >= self.attacked || record.attacks.contains_key("llm"))
             && (self.expected.is_none() || record.scores.contains_key("coherence"))
     }
 
@@ -66,10 +69,12 @@ impl Chat {
             let correct = tasks::accuracy(&self.client, &case, &CLASSIFY)?;
             tasks::note(record, &case, correct);
         }
-        let guess = restore::guess(&self.client, text, &RESTORE)?;
-        let restored = restore::restored(&item.text, released, &guess);
-        record.attacks.insert("llm".into(), restored.words);
-        record.guessed.insert("llm".into(), restored.rouge_l);
+        if record.prompt < self.attacked {
+            let guess = restore::guess(&self.client, text, &RESTORE)?;
+            let restored = restore::restored(&item.text, released, &guess);
+            record.attacks.insert("llm".into(), restored.words);
+            record.guessed.insert("llm".into(), restored.rouge_l);
+        }
         if let (Some(expected), Some(meaning)) = (&self.expected, meaning) {
             self.continued(item, text, &expected[record.prompt], meaning, record)?;
         }

@@ -11,6 +11,7 @@ use cape::rng::{CryptoRng, Generator, Secret, seeded};
 use cape::sanitizer::written;
 use cape::text::{Level, Outcome, Piece, ReleasedToken, Token, TokenId, Tokens, Why};
 use cape::tokenizer::Tokenizer;
+use cape::units::Unit;
 
 use crate::Result;
 use crate::data::Item;
@@ -35,6 +36,8 @@ pub(crate) struct Word {
     pub(crate) key: Option<Key>,
     /// Whether it stands first.
     pub(crate) first: bool,
+    /// Whether words have a capital there.
+    pub(crate) capital: bool,
 }
 
 impl Word {
@@ -122,7 +125,10 @@ pub(crate) fn on_words(cape: &Cape, seed: u64, prompts: &[(usize, &Item)]) -> Re
                     kept: None,
                 });
                 let key = key.map(|(key, _)| key.clone());
-                words.push((!stopword).then_some(Word { key, first: place.unit.first }));
+                words.push((!stopword).then_some({
+                    let Unit { first, capital, .. } = place.unit;
+                    Word { key, first, capital }
+                }));
                 let (start, end, released) = (word.start, word.end, word.released);
                 draft.released.push(ReleasedToken { start, end, released, outcome });
             }

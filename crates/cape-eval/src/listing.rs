@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use cape::attack::nearest::Nearest;
 use cape::attack::suspects::{Bayes, Suspects};
+use cape::keep::KeepList;
 use cape::lexicon::{Lexicon, fold};
 use cape::mechanism::cape::Cape;
 use cape::text::Piece;
@@ -19,42 +20,65 @@ pub(crate) struct Listing {
     pub(crate) lexicon: Arc<Lexicon>,
     /// The nearest words of each.
     pub(crate) nearest: Nearest,
-    /// Where each known word stands among the entries that an attacker has logits for.
-    entries: OnceLock<Vec<Option<usize>>>,
+    /// The beginning of each known word, as an attacker expects words to begin.
+    beginnings: OnceLock<Vec<Option<Beginning>>>,
+}
+
+/// The first piece of a known word.
+struct Beginning {
+    /// Its place among the entries that an attacker has logits for.
+    entry: usize,
+    /// The logarithm of how many known words begin with this piece: nothing says which of them it is.
+    others: f32,
 }
 
 impl Listing {
     pub(crate) fn new(lexicon: Arc<Lexicon>) -> Self {
         let nearest = Nearest::new(Arc::clone(&lexicon));
-        Self { lexicon, nearest, entries: OnceLock::new() }
+        Self { lexicon, nearest, beginnings: OnceLock::new() }
     }
 
     /// What an attacker expects at a place, for each known word, from its logits of all entries that begin a
-    /// word. Words that it has no entry for are as improbable as the last of those that it has.
+    /// word. What it expects of a piece is shared by the words that begin with it; a word whose first piece
+    /// it has no entry for is as improbable as the last of those that it has.
     pub(crate) fn prior(&self, attacker: &Device, row: &[f32]) -> Vec<f32> {
-        let entries = self.entries.get_or_init(|| {
-            let vocab = attacker.model.vocab();
-            let entries = vocab.of_kind(Piece::Start);
-            let entry = |word: &str| {
-                entries.binary_search(&vocab.piece_id(&fold(word), Piece::Start)?).ok()
-            };
-            self.lexicon.words().map(entry).collect()
-        });
+        let beginnings = self.beginnings.get_or_init(|| self.beginnings(attacker));
         let least = row.iter().copied().fold(f32::INFINITY, f32::min);
-        entries.iter().map(|entry| entry.map_or(least, |at| row[at])).collect()
+        beginnings
+            .iter()
+            .map(|one| one.as_ref().map_or(least, |one| row[one.entry] - one.others))
+            .collect()
+    }
+
+    fn beginnings(&self, attacker: &Device) -> Vec<Option<Beginning>> {
+        let entries = attacker.model.vocab().of_kind(Piece::Start);
+        let entry = |word: &str| {
+            let pieces = attacker.tokenizer.tokenize(&fold(word), &KeepList::none()).ok()?;
+            entries.binary_search(&pieces.as_slice().first()?.id).ok()
+        };
+        let found: Vec<Option<usize>> = self.lexicon.words().map(entry).collect();
+        let mut words = vec![0_u32; entries.len()];
+        // The and the are one word to the attacker, and are counted twice: a little too many
+        for &entry in found.iter().flatten() {
+            words[entry] += 1;
+        }
+        found
+            .into_iter()
+            .map(|entry| entry.map(|entry| Beginning { entry, others: (words[entry] as f32).ln() }))
+            .collect()
     }
 }
 
 /// The Bayes attack at one ε.
 pub struct Guessing {
     bayes: Bayes,
-    /// What can stand in a place that is not first, and in one that is.
-    suspects: [OnceLock<Suspects>; 2],
+    /// What can stand in a place that is not first, in one that is, and in one where words have a capital.
+    suspects: [OnceLock<Suspects>; 3],
 }
 
 impl Guessing {
     pub(crate) fn new(cape: &Cape) -> Self {
-        Self { bayes: Bayes::new(cape, MOST), suspects: [OnceLock::new(), OnceLock::new()] }
+        Self { bayes: Bayes::new(cape, MOST), suspects: [const { OnceLock::new() }; 3] }
     }
 
     /// Whether the attack finds the word that was released so. A word that is not protected is read.
@@ -66,8 +90,9 @@ impl Guessing {
         released: &str,
         prior: &[f32],
     ) -> bool {
-        let suspects = self.suspects[usize::from(word.first)]
-            .get_or_init(|| Suspects::new(cape, listing.lexicon.words(), word.first));
+        let Word { first, capital, .. } = *word;
+        let suspects = self.suspects[usize::from(first) + usize::from(capital)]
+            .get_or_init(|| Suspects::new(cape, listing.lexicon.words(), first, capital));
         let guess = self.bayes.guess(cape, suspects, released, prior);
         guess.is_some_and(|guess| word.key.as_ref() == Some(&suspects.keys()[guess.key]))
     }

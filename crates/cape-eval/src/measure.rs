@@ -124,6 +124,7 @@ pub fn measure(
             protected: words.map(|words| protected(item, tokens, &counted, words)),
             scores: BTreeMap::new(),
             unread: BTreeMap::new(),
+            asked: tools.chat.is_some(),
             seconds,
             released: (number < tools.examples).then(|| text.clone()),
         };

@@ -45,6 +45,9 @@ pub struct Record {
     /// Answers of a chat model that could not be read, by task.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub unread: BTreeMap<String, u32>,
+    /// Whether a chat model was asked about it.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub asked: bool,
     /// How long the release took.
     pub seconds: f64,
     /// The release itself, where it is wanted as an example.

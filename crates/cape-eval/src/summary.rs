@@ -216,6 +216,7 @@ mod tests {
             }),
             scores: BTreeMap::from([("accuracy".into(), 1.0)]),
             unread: BTreeMap::from_iter((rouge_l == 0.7).then(|| ("sst2".into(), 1))),
+            asked: true,
             seconds: 0.5,
             released: None,
         };

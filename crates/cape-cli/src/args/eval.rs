@@ -27,6 +27,14 @@ pub(crate) struct EvalArgs {
     #[arg(short, long, value_name = "ε,…", value_delimiter = ',', allow_negative_numbers = true)]
     pub(crate) epsilons: Vec<f64>,
 
+    /// Values of k for cape and cape-everything, a curve each
+    #[arg(short, long, value_name = "K,…", value_delimiter = ',', default_value = "100")]
+    pub(crate) k: Vec<usize>,
+
+    /// Values of α for them: the law falls by a power of the rank after the first k
+    #[arg(long, value_name = "ALPHA,…", value_delimiter = ',')]
+    pub(crate) alpha: Vec<f64>,
+
     /// How often every prompt is released
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seeds: u64,
@@ -99,6 +107,10 @@ pub(crate) struct ChatArgs {
     /// The name of that model
     #[arg(long, value_name = "NAME", requires = "llm_url")]
     pub(crate) llm_model: Option<String>,
+
+    /// Have it attack the first so many prompts: it writes what it takes the whole prompt to have been
+    #[arg(long, value_name = "N", default_value_t = 25, requires = "llm_url")]
+    pub(crate) llm_attack: usize,
 
     /// Another chat model, which makes a continuation of the prompt of what that one wrote after the
     /// release, and is measured alone [default: the same one]

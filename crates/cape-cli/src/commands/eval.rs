@@ -8,6 +8,7 @@ mod table;
 use std::net::IpAddr;
 use std::path::Path;
 
+use cape::law::Shape;
 use cape::levels::Profile;
 use cape::privacy::Epsilon;
 use cape_eval::asked::Chat;
@@ -179,7 +180,9 @@ fn made<'a>(args: &EvalArgs, model: &Model, data: &'a Data, epsilon: f64) -> Don
                     M::Cape => Profile::Personal,
                     _ => Profile::Everything,
                 };
-                made.add(None, || Ok(subjects::words(profile)))?;
+                for shape in shapes(args) {
+                    made.add(None, || subjects::words(profile, shape))?;
+                }
                 continue;
             }
             M::CapePaper => {
@@ -205,6 +208,16 @@ fn made<'a>(args: &EvalArgs, model: &Model, data: &'a Data, epsilon: f64) -> Don
     Ok(made)
 }
 
+/// The laws of Cape on words that were asked for, as they differ from one another in all but ε.
+fn shapes(args: &EvalArgs) -> Vec<Shape> {
+    let alphas: Vec<Option<f64>> = match &args.alpha[..] {
+        [] => vec![None],
+        given => given.iter().copied().map(Some).collect(),
+    };
+    let with = |&k: &usize| alphas.iter().map(move |&alpha| Shape { k, alpha });
+    args.k.iter().flat_map(with).collect()
+}
+
 /// Runs a grid with a bar.
 fn conduct(grid: &Grid<'_>, path: &Path, what: &str) -> Done<(Vec<Record>, Vec<Refused>)> {
     let bar = output::bar(grid.len() as u64, what);
@@ -222,7 +235,8 @@ fn meaning(encoder: &str, data: &Data) -> Done<Meaning> {
 fn chat(args: &ChatArgs, continued: Option<&Data>) -> Done<Option<Chat>> {
     let (Some(url), Some(model)) = (&args.llm_url, &args.llm_model) else { return Ok(None) };
     let key = std::env::var("OPENAI_API_KEY").ok();
-    let chat = Chat::new(Client::new(url, model, key).map_err(cape_eval::Error::from)?);
+    let client = Client::new(url, model, key).map_err(cape_eval::Error::from)?;
+    let chat = Chat::new(client, args.llm_attack);
     let Some(data) = continued else { return Ok(Some(chat)) };
     let chat = chat.continuing(data);
     let (Some(url), Some(model)) = (&args.local_url, &args.local_model) else {

@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
+use cape::law::Shape;
 use cape::levels::Profile;
 use cape::lexicon::Lexicon;
-use cape::mechanism::cape_paper::Settings;
+use cape::mechanism::cape::{Cape, SHAPE, Settings};
+use cape::mechanism::cape_paper;
 use cape::privacy::Epsilon;
 use cape::utility::Utility;
 use cape_eval::cost::{self, Span};
@@ -97,21 +99,28 @@ impl Words<'_> {
     }
 }
 
-/// Cape on words with this profile.
-pub(super) fn words(profile: Profile) -> Subject {
-    let name = match profile {
+/// Cape on words with this profile and a law of this shape, which its name tells where it is not the default.
+pub(super) fn words(profile: Profile, shape: Shape) -> Done<Subject> {
+    let mut name = match profile {
         Profile::Everything => "cape-everything",
         Profile::Names => "cape-names",
         Profile::Personal => "cape",
-    };
-    let settings = cape::mechanism::cape::Settings { profile, ..Default::default() };
-    Subject::words(name, Lexicon::embedded(), settings)
+    }
+    .to_owned();
+    if shape != SHAPE {
+        name += &format!(" k={}", shape.k);
+        name.extend(shape.alpha.map(|alpha| format!(" α={alpha}")));
+    }
+    let settings = Settings { profile, shape, ..Default::default() };
+    // what cannot be is said before anything is run
+    Cape::new(Lexicon::embedded(), settings.clone())?;
+    Ok(Subject::words(&name, Lexicon::embedded(), settings))
 }
 
 /// The paper's mechanism with so many buckets and this λ_L.
 pub(super) fn papers(name: &str, model: &Model, count: usize, lambda_l: f64) -> Done<Subject> {
     let utility = Utility::new(lambda_l, Utility::PAPER.d())?;
-    let settings = Settings { bucket_count: count, utility, ..form()? };
+    let settings = cape_paper::Settings { bucket_count: count, utility, ..form()? };
     Ok(Subject::cape(name, &model.id, &model.device, settings, Some(BAYES_MOST)))
 }
 
@@ -133,6 +142,6 @@ pub(super) fn baseline(kind: Kind, model: &Model, words: Words<'_>) -> Done<Subj
 }
 
 /// The paper's settings; the ε is chosen later.
-pub(super) fn form() -> Done<Settings> {
-    Ok(Settings::new(Epsilon::new(1.0)?))
+pub(super) fn form() -> Done<cape_paper::Settings> {
+    Ok(cape_paper::Settings::new(Epsilon::new(1.0)?))
 }
