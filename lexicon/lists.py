@@ -83,10 +83,20 @@ NumPy Pandas TensorFlow PyTorch ChatGPT Netflix Spotify PayPal eBay Uber Airbnb 
 Kindle Xbox PlayStation Nintendo iTunes Trello Jira Notion Evernote Bluetooth Wi-Fi USB URL HTTP HTTPS API 
 JPEG PNG GIF SVG ASCII Unicode VBA SSH FTP DNS VPN CPU GPU RAM SSD TV DVD ATM PIN ID FAQ ZIP IBAN OpenOffice LibreOffice
 """)
-# Forms of address: listed, and protected, since they say a sex or a profession.
-TITLES = words("Mr Mrs Ms Dr Prof Sir Madam Professor Doctor")
-# Ordinary as they are written: a letter without them does not read like one. They tell a sex or a degree.
-GREETING_TITLES = words("Mr Mrs Ms Dr Prof Sir Madam")
+# Forms of address: listed, and protected, since they say a sex, a degree or a rank. So many that the hundred nearest of one are
+# others.
+TITLES = words("""
+Mr Mrs Ms Mx Miss Dr Prof Professor Doctor Nurse Captain Colonel General Major Sergeant Lieutenant Corporal Commander
+Admiral Brigadier Marshal Capt Col Gen Sgt Lt Cmdr Officer Detective Inspector Constable Sheriff Superintendent Chief Judge Justice
+Attorney Counselor Senator Congressman Congresswoman Governor Mayor Councillor Councilman Councilwoman President Chairman
+Chairwoman Chancellor Premier Minister Secretary Ambassador Consul Delegate Commissioner Director Dean Provost Principal Headmaster Rector
+Reverend Rev Father Sister Brother Mother Pastor Deacon Vicar Chaplain Bishop Archbishop Cardinal Abbot Abbess Prior Rabbi Imam Sheikh
+Lord Lady Dame Baron Baroness Count Countess Earl Duke Duchess Marquis Viscount Prince Princess King Queen Emperor Empress Sultan Master
+Mistress Aunt Auntie Uncle Grandma Grandpa Granny Grandfather Grandmother Cousin Coach Chef Herr Frau Monsieur Madame Mademoiselle Signor
+Signora Senor Senora Don
+""")
+# Ordinary as they are written: they open letters to nobody in particular.
+GREETINGS = words("Sir Madam")
 
 COMPANIES = words("""
 Microsoft Apple Amazon Intel IBM Dell Lenovo Toshiba Sony Samsung Panasonic Philips Siemens Bosch Nokia Motorola

@@ -180,7 +180,7 @@ def build(args):
         entries[word] |= set("lk") if word not in lists.COMPANIES else {"l"}  # an employer is no instruction
     for word in lists.TITLES:
         entries[word] |= {"l"}
-    for word in lists.GREETING_TITLES:
+    for word in lists.GREETINGS:
         entries[word] |= set("lo")
     demonyms = {w for w in net.under(["inhabitant.1", "ethnic_group.1", "person_of_color.1"]) if sources.plain(w) and w[0].isupper()
                 and w not in people and w in upper and inside[w] > lower[w.lower()]}
@@ -327,6 +327,7 @@ def build(args):
         "weight": {w: weight[w] for w in order if w in weight},
         "place": {w: place_kind[w] for w in order if w in place_kind},
         "drugs": drugs,
+        "titles": set(lists.TITLES + lists.GREETINGS),
         "common": {w: common(w) for w in order},
     }
     flags = {w: final[w] | set(form(w, net, stop)) for w in order}

