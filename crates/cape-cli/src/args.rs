@@ -157,7 +157,7 @@ pub(crate) enum Command {
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Settings (also as CAPE_EPSILON and so on, or in cape.toml)")]
 pub(crate) struct MechanismArgs {
-    /// Privacy budget ε₁ between any two protected words [default: 7]
+    /// Privacy budget ε₁ between any two protected words [default: 8]
     ///
     /// Smaller is more private and less useful. For other mechanisms (--mechanism) it is their ε, which
     /// means something else [default: 6].
@@ -189,6 +189,7 @@ pub(crate) struct MechanismArgs {
 
     /// A protected word mostly becomes one of its K nearest words [default: 100]
     #[arg(short, long, env = "CAPE_K", hide_env = true, value_name = "K", hide_short_help = true)]
+    #[arg(allow_negative_numbers = true)]
     pub(crate) k: Option<usize>,
 
     /// How fast the probability falls after the K nearest words; without it, all others are alike

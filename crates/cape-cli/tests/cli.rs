@@ -598,7 +598,7 @@ fn flags_come_before_variables_before_the_file_before_defaults() {
         let epsilon = parse(&ran.out)["epsilon"].as_f64().unwrap();
         format!("{epsilon:.3}")
     };
-    assert_eq!(stated(None, None), "7.000");
+    assert_eq!(stated(None, None), "8.000");
     assert_eq!(stated(Some("5"), None), "5.000");
     home.write("cape.toml", "epsilon = 3");
     assert_eq!(stated(None, None), "3.000");

@@ -12,24 +12,23 @@ pub(crate) struct AuditArgs {
 
 #[derive(Subcommand)]
 pub(crate) enum AuditCommand {
-    /// The exact worst case of one draw: every pair of tokens that could stand there, every output
+    /// The exact worst case of one draw: every pair of words that could stand there, every output
     ///
-    /// The rows of the mechanism's own integers are streamed through, one for each token. The loss is
-    /// the largest logarithm of the quotient of two probabilities of the same output. It is compared
+    /// The rows of the mechanism's own integers are streamed through: one for each listed word and for
+    /// 2,000 others, and of mechanisms on tokens one for each token. The loss is the largest logarithm of the quotient of two probabilities of the same output. It is compared
     /// with the stated bound: exit code 1 where it is larger.
     Exact(ExactAuditArgs),
-    /// The loss between two prompts that differ in one token, in the raw and in the released context
+    /// The loss between two prompts that differ in one word
     ///
-    /// In the raw context the losses of all positions add up; in the released context only the changed
-    /// token's own draw counts. Exit code 1 where a loss is larger than what is stated.
+    /// Only the changed word's own draw may count; of cape-paper in the raw context the losses of all
+    /// positions add up. Exit code 1 where a loss is larger than what is stated.
     Context(ContextAuditArgs),
     /// Draw many releases of two prompts and look for more than the stated ε
     ///
     /// It looks at released texts alone: whether any event is more probable for the one prompt than
-    /// ε allows, whether releases depend on each other, and whether the first sensitive word follows
+    /// ε allows, whether releases depend on each other, and whether the first protected word follows
     /// its law. What it finds is a refutation, what it does not find no proof. The test of ε is sharp
-    /// where ε is small and the words are few: take a model with a small vocabulary. The code is the
-    /// same.
+    /// where ε is small; the code is the same for every ε.
     ///
     /// Exit code 1 if something was found.
     Sample(SampleArgs),
@@ -44,12 +43,12 @@ pub(crate) struct ExactAuditArgs {
     #[arg(short, long, value_name = "NUMBER", alias = "token")]
     pub(crate) word: usize,
 
-    /// How the prompt was released, for the released context; without it, the other sensitive
-    /// tokens are masked
+    /// Of mechanisms on tokens: how the prompt was released, for the released context; without it, the
+    /// other sensitive tokens are masked
     #[arg(long, value_name = "TEXT")]
     pub(crate) released: Option<String>,
 
-    /// Try so many of the tokens only: a lower bound, quickly
+    /// Try so many of the words only: a lower bound, quickly
     #[arg(long, value_name = "N")]
     pub(crate) sample: Option<usize>,
 
@@ -95,7 +94,7 @@ pub(crate) struct SampleArgs {
     /// The prompt; without it, stdin is read
     pub(crate) text: Option<String>,
 
-    /// The other prompt, which differs from it in sensitive tokens only
+    /// The other prompt, which differs from it in some words only
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["word", "replace"])]
     pub(crate) other: Option<String>,
 

@@ -57,7 +57,7 @@ pub struct Settings {
 }
 
 /// ε₁ unless told otherwise.
-pub const EPSILON: f64 = 7.0;
+pub const EPSILON: f64 = 8.0;
 
 /// The shape of the law of protected words unless told otherwise.
 pub const SHAPE: Shape = Shape { k: 100, alpha: None };
