@@ -53,6 +53,7 @@ pub mod model;
 pub mod privacy;
 pub mod rank;
 mod recent;
+pub mod restore;
 pub mod rng;
 pub mod sample;
 pub mod sanitizer;
