@@ -216,7 +216,7 @@ impl fmt::Display for Statement<'_> {
 }
 
 /// A loss for people: two decimals at the most, never below the true value.
-fn up(loss: f64) -> String {
+pub(crate) fn up(loss: f64) -> String {
     // what floats add to a product (3 × 0.1) is not worth a digit
     let shown = ((loss * 100.0 - 1e-9).ceil() / 100.0).max(0.0);
     format!("{shown}")

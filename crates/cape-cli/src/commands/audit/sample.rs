@@ -191,9 +191,9 @@ impl Pair {
 fn incomparable() -> Failure {
     Failure::usage(
         "the two prompts are the same, or not comparable: ε speaks of prompts that differ in \
-         sensitive tokens only",
-        "they need the same kept words, spaces and number of tokens; \
-         `cape perturb --json` shows the tokens of a prompt",
+         some words only",
+        "they need the same kept words, spaces, kinds and number of words; \
+         `cape perturb --json` shows the words of a prompt",
     )
 }
 

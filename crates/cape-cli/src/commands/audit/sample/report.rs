@@ -137,8 +137,8 @@ impl Tested {
         let (stated, mut out) = (self.claim.epsilon, String::new());
         let differ = match self.differing.as_slice() {
             [] => String::new(),
-            [[from, to]] => format!(" that differ in 1 sensitive token ({from} / {to})"),
-            many => format!(" that differ in {} sensitive tokens", many.len()),
+            [[from, to]] => format!(" that differ in one word ({from} / {to})"),
+            many => format!(" that differ in {} words", many.len()),
         };
         let percent = 100.0 * confidence;
         let _ = writeln!(
@@ -148,8 +148,9 @@ impl Tested {
         );
         let _ = writeln!(
             out,
-            "ε             at least {:.3}; stated: at most {stated}{}",
+            "ε             at least {:.3}; stated: at most {}{}",
             report.epsilon,
+            output::up(stated),
             mark(report.epsilon > stated)
         );
         // an event that tells nothing is not worth a line
@@ -169,7 +170,7 @@ impl Tested {
             (None, Some(tests)) => {
                 writeln!(
                     out,
-                    "law           nothing found in {tests} tests of the first sensitive word"
+                    "law           nothing found in {tests} tests of the first protected word"
                 )
             }
             (None, None) => writeln!(out, "law           not known, not tested"),
@@ -182,7 +183,7 @@ impl Tested {
 
     /// What it means that nothing was found.
     fn limits(&self, report: &Report) -> String {
-        let stated = self.claim.epsilon;
+        let stated = output::up(self.claim.epsilon);
         if report.power.visible.is_none() && report.epsilon > 0.9 * report.power.largest {
             return format!(
                 "Nothing found. That is no proof. The draws tell the two prompts apart as surely as so many\n\
@@ -198,7 +199,7 @@ impl Tested {
             ),
             None => format!(
                 "With so many draws no ε beyond {:.2} can show, and {stated} is stated. It is\n\
-                 tested better with a small --epsilon and a model of few words: the code is the same.\n",
+                 tested better with a small --epsilon: the code is the same.\n",
                 report.power.largest
             ),
         };
