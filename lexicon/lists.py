@@ -83,6 +83,14 @@ NumPy Pandas TensorFlow PyTorch ChatGPT Netflix Spotify PayPal eBay Uber Airbnb 
 Kindle Xbox PlayStation Nintendo iTunes Trello Jira Notion Evernote Bluetooth Wi-Fi USB URL HTTP HTTPS API 
 JPEG PNG GIF SVG ASCII Unicode VBA SSH FTP DNS VPN CPU GPU RAM SSD TV DVD ATM PIN ID FAQ ZIP IBAN OpenOffice LibreOffice
 """)
+# Numbers in words. Strings with digits that are no numbers (3rd, 60s, B12) become one of them.
+NUMERALS = words("""
+zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty
+thirty forty fifty sixty seventy eighty ninety hundred hundreds thousand thousands million dozen dozens
+first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth
+seventeenth eighteenth nineteenth twentieth thirtieth hundredth
+twenties thirties forties fifties sixties seventies eighties nineties
+""")
 # Forms of address: listed, and protected, since they say a sex, a degree or a rank. So many that the hundred nearest of one are
 # others.
 TITLES = words("""

@@ -180,6 +180,8 @@ def build(args):
         entries[word] |= set("lk") if word not in lists.COMPANIES else {"l"}  # an employer is no instruction
     for word in lists.TITLES:
         entries[word] |= {"l"}
+    for word in lists.NUMERALS:
+        entries[word] |= {"l"}
     for word in lists.GREETINGS:
         entries[word] |= set("lo")
     demonyms = {w for w in net.under(["inhabitant.1", "ethnic_group.1", "person_of_color.1"]) if sources.plain(w) and w[0].isupper()
@@ -328,6 +330,7 @@ def build(args):
         "place": {w: place_kind[w] for w in order if w in place_kind},
         "drugs": drugs,
         "titles": set(lists.TITLES + lists.GREETINGS),
+        "numerals": set(lists.NUMERALS),
         "common": {w: common(w) for w in order},
     }
     flags = {w: final[w] | set(form(w, net, stop)) for w in order}

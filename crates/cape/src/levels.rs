@@ -178,11 +178,7 @@ impl Levels {
             Kind::Word => {
                 let word = plain(text);
                 let lower = word.to_lowercase();
-                if self.can_be_ordinary(lexicon, &lower) {
-                    word
-                } else {
-                    lexicon.known(&word).map_or(lower, str::to_owned)
-                }
+                if self.can_be_ordinary(lexicon, &lower) { word } else { lexicon.canonical(&word) }
             }
             near if near.is_near() => kinds::grid_index(near, text).to_string(),
             _ => text.to_owned(),
@@ -296,8 +292,10 @@ mod tests {
         assert_eq!(key("don’t", false), key("don't", false));
         // two words that differ in case alone stay two
         assert_ne!(key("nurse", false), key("Nurse", false));
-        assert_eq!(key("nurse", false), key("NURSE", false));
-        assert_eq!(key("xyzzy", false), key("XyZZy", true));
+        assert_eq!(key("Nurse", false), key("NURSE", false));
+        // and so do strings that nobody knows, with a capital and without: the one is a name
+        assert_eq!(key("Xyzzy", false), key("XyZZy", true));
+        assert_ne!(key("xyzzy", false), key("Xyzzy", false));
         // strings with one key have one level, in every case and place
         let words = ["Alice", "asthma", "cancer", "nurse", "I", "the", "json", "brown", "xyzzy"];
         let cases = |word: &str| [word.to_lowercase(), word.to_uppercase(), word.to_owned()];

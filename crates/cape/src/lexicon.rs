@@ -7,6 +7,7 @@
 use std::cmp::Ordering;
 use std::sync::{Arc, LazyLock};
 
+use crate::writing::capitalised;
 use crate::{Error, Result};
 
 /// A known word that can be drawn, by its place on the list.
@@ -376,6 +377,23 @@ impl Lexicon {
         self.listed(folded).or_else(|| self.forms(folded).find_map(|entry| entry.listed))
     }
 
+    /// One spelling for all strings that differ in case alone, but that with a capital anywhere and without
+    /// may be two: the known word that it stands for, a listed one before others; else its lower case, with
+    /// a capital at the beginning where it has any. Strings that nobody knows are mostly names, and a name
+    /// is told by its capital.
+    #[must_use]
+    pub fn canonical(&self, word: &str) -> String {
+        let has_capital = |word: &str| word.chars().any(char::is_uppercase);
+        let (folded, capital) = (fold(word), has_capital(word));
+        let fit =
+            |entry: &&Entry| (entry.listed.is_none(), has_capital(self.text_of(entry)) != capital);
+        match self.forms(&folded).min_by_key(fit) {
+            Some(entry) => self.text_of(entry).to_owned(),
+            None if capital => capitalised(&folded),
+            None => folded,
+        }
+    }
+
     /// The known word that a string stands for: the same, or one that differs in case alone, in lower
     /// case if there is one.
     #[must_use]
@@ -403,7 +421,8 @@ impl Lexicon {
         let own = (own.max(1) as f64).sqrt() as f32;
         let rows = self.candidates.data.chunks_exact(self.candidates.dim).zip(&self.lengths);
         rows.map(|(row, length)| {
-            // at most 64 letters with three groups each, of dimensions below 2^8: exact in 32 bits
+            // at most 64 letters with three groups each, and the shape: 200 rows below 2^7, and so below 2^29
+            // with 120 dimensions of 2^7: exact in 32 bits
             let dot: i32 = row.iter().zip(&query).map(|(&a, &b)| i32::from(a) * b).sum();
             dot as f32 / (own * length)
         })
@@ -428,7 +447,9 @@ impl Lexicon {
                 add(&marked.as_bytes()[ends[0]..ends[n]]);
             }
         }
-        add(shape(word).as_bytes());
+        for _ in 0..SHAPE {
+            add(shape(word).as_bytes());
+        }
         sum
     }
 
@@ -447,6 +468,9 @@ impl Lexicon {
         same.map(|&(_, i)| &self.entries[i as usize])
     }
 }
+
+/// How often a string's shape counts beside its groups of letters.
+const SHAPE: usize = 8;
 
 /// How many bytes of a string its vector is made of.
 const MOST_BYTES: usize = 64;

@@ -11,24 +11,23 @@ use crate::kinds::Kind;
 use crate::lexicon::{Flags, Lexicon};
 use crate::text::{Level, Release};
 
-/// What is put back.
+/// Something that can be put back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub enum Wanted {
     /// Names of persons.
-    pub persons: bool,
-    /// Identifiers: phones, cards, accounts.
-    pub identifiers: bool,
+    Persons,
+    /// Phones, cards, accounts.
+    Identifiers,
     /// Places, organisations, days and all other names. What an answer says of Manchester is not true
     /// of London.
-    pub other_names: bool,
+    OtherNames,
     /// Numbers, amounts, dates and times. What an answer computes from one is not true of another.
-    pub values: bool,
+    Values,
 }
 
-impl Default for Wanted {
-    fn default() -> Self {
-        Self { persons: true, identifiers: true, other_names: false, values: false }
-    }
+impl Wanted {
+    /// What is put back unless told otherwise.
+    pub const DEFAULT: [Self; 2] = [Self::Persons, Self::Identifiers];
 }
 
 /// What stood where a released word stands.
@@ -46,7 +45,7 @@ impl std::fmt::Debug for Restorer {
 
 impl Restorer {
     /// Learns from a text and its release.
-    pub fn learn(&mut self, lexicon: &Lexicon, text: &str, release: &Release, wanted: Wanted) {
+    pub fn learn(&mut self, lexicon: &Lexicon, text: &str, release: &Release, wanted: &[Wanted]) {
         for word in &release.words {
             let original = &text[word.start..word.end];
             let sent = word.released.as_str();
@@ -176,7 +175,7 @@ fn core(chunk: &str) -> Option<(usize, &str)> {
 }
 
 /// Whether what was sent for a word is put back.
-fn is_wanted(lexicon: &Lexicon, kind: Kind, original: &str, sent: &str, wanted: Wanted) -> bool {
+fn is_wanted(lexicon: &Lexicon, kind: Kind, original: &str, sent: &str, wanted: &[Wanted]) -> bool {
     match kind {
         Kind::Word => {
             // a common word in an answer need not be the one that was sent
@@ -191,10 +190,14 @@ fn is_wanted(lexicon: &Lexicon, kind: Kind, original: &str, sent: &str, wanted: 
             // a string that nobody knows is taken for a name if it has a capital
             let capital = original.chars().next().is_some_and(char::is_uppercase);
             let person = sent.is_person() && flags.map_or(capital, Flags::is_person);
-            if person { wanted.persons } else { wanted.other_names && capital }
+            if person {
+                wanted.contains(&Wanted::Persons)
+            } else {
+                capital && wanted.contains(&Wanted::OtherNames)
+            }
         }
-        kind if kind.is_near() => wanted.values,
-        Kind::Identifier => wanted.identifiers,
+        kind if kind.is_near() => wanted.contains(&Wanted::Values),
+        Kind::Identifier => wanted.contains(&Wanted::Identifiers),
         // an address is longer than its word, and is looked up or followed
         _ => false,
     }
@@ -208,11 +211,11 @@ mod tests {
     use crate::sanitizer::Sanitizer;
     use crate::text::{ReleasedWord, Why};
 
-    const ALL: Wanted =
-        Wanted { persons: true, identifiers: true, other_names: true, values: true };
+    const ALL: &[Wanted] =
+        &[Wanted::Persons, Wanted::Identifiers, Wanted::OtherNames, Wanted::Values];
 
     /// A release in which these words became those; the others are ordinary.
-    fn restorer(text: &str, pairs: &[(&str, &str)], wanted: Wanted) -> Restorer {
+    fn restorer(text: &str, pairs: &[(&str, &str)], wanted: &[Wanted]) -> Restorer {
         let cape = Cape::new(Lexicon::embedded(), Settings::default()).unwrap();
         let sanitizer = Sanitizer::words(cape);
         let mut release = sanitizer.release(text, &Secret::seeded(1, 1)).unwrap();
@@ -241,7 +244,7 @@ mod tests {
             ("London", "Manchester"),
             ("020 7946 0018", "999912345678903"),
         ];
-        let named = restorer(text, &pairs, Wanted::default());
+        let named = restorer(text, &pairs, &Wanted::DEFAULT);
         for (answer, expected) in [
             ("Dear Martin,\nEmma's doctor", "Dear Krzysztof,\nAlice's doctor"),
             ("“Emma”, (hm) *Martin*!", "“Alice”, (hm) *Krzysztof*!"),

@@ -101,16 +101,16 @@ impl Words<'_> {
 
 /// Cape on words with this profile and a law of this shape, which its name tells where it is not the default.
 pub(super) fn words(profile: Profile, shape: Shape) -> Done<Subject> {
-    let mut name = match profile {
+    let name = match profile {
         Profile::Everything => "cape-everything",
         Profile::Names => "cape-names",
         Profile::Personal => "cape",
-    }
-    .to_owned();
-    if shape != SHAPE {
-        name += &format!(" k={}", shape.k);
-        name.extend(shape.alpha.map(|alpha| format!(" α={alpha}")));
-    }
+    };
+    let name = match shape {
+        SHAPE => name.to_owned(),
+        Shape { k, alpha: None } => format!("{name} k={k}"),
+        Shape { k, alpha: Some(alpha) } => format!("{name} k={k} α={alpha}"),
+    };
     let settings = Settings { profile, shape, ..Default::default() };
     // what cannot be is said before anything is run
     Cape::new(Lexicon::embedded(), settings.clone())?;
