@@ -15,6 +15,9 @@ const VERSION: i64 = 1;
 /// How long anything may take that is asked of the database.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// How long to wait before SQLite is asked again.
+const PAUSE: Duration = Duration::from_millis(10);
+
 /// Both databases understand it: SQLite stores bytes as bytes whatever the column's type is called.
 ///
 /// An account belongs to a spender, or to all of them (''), and to a day, or to all (-1). The account
@@ -197,11 +200,26 @@ where
     }
 }
 
+/// SQLite does not wait by itself where another connection opens or closes the same log: whoever calls
+/// this says how long to wait.
 async fn prepare(connection: &mut AnyConnection, statements: &'static [&str]) -> sqlx::Result<()> {
     for statement in statements {
-        connection.execute(*statement).await?;
+        while let Err(error) = connection.execute(*statement).await {
+            if !is_busy(&error) {
+                return Err(error);
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
     }
     Ok(())
+}
+
+/// SQLite's code for a database that another connection has locked; PostgreSQL's codes have five letters.
+fn is_busy(error: &sqlx::Error) -> bool {
+    error
+        .as_database_error()
+        .and_then(sqlx::error::DatabaseError::code)
+        .is_some_and(|code| code == "5")
 }
 
 /// The file as SQLx wants it, made for its owner alone if need be.
