@@ -21,6 +21,7 @@ translation translations rephrase paraphrase proofread brainstorm headline headl
 spreadsheets laptop laptops tablet tablets screenshot homework essay essays recipe recipes resume resumes
 cannot someone everybody anybody nobody everyone anyone something anything nothing everything
 gonna wanna gotta kinda that'll who'd who'll who're who've how'd how'll why'd where'd
+invoice invoices invoiced reimbursement euro euros cents deadline deadlines backend frontend endpoint
 today tomorrow yesterday tonight weekday weekdays weekend weekends
 kg mg mcg ml cl cm mm km lb lbs oz ft mph kph kb mb gb tb ghz mhz kw kwh am pm
 """)
@@ -166,6 +167,11 @@ Parkinson Crohn fibromyalgia endometriosis bronchitis emphysema sinusitis tonsil
 gastritis cystitis conjunctivitis glaucoma cataract cataracts hernia haemorrhoids hemorrhoids scoliosis osteoporosis anemia anaemia
 hemophilia thrombosis embolism aneurysm angina arrhythmia tachycardia hypotension hypoglycemia sepsis shingles ringworm lice scabies
 acne vertigo tinnitus dyslexia dyslexic ADHD PTSD OCD COPD autoimmune inpatient outpatient hospice detox ibuprofen placebo
+cardiac abdominal vascular renal urinary coronary diabetic inflammatory spinal cardiovascular metabolic cervical lesions lesion tumors
+tumours cancers bipolar catheter prescriptions medications glucose psychiatric respiratory gastric hepatic pulmonary neurological prenatal
+postpartum intravenous impairment impairments acupuncture chemotherapy hypertension inflammation arthritis hepatitis influenza steroids allergies
+diabetics testosterone
+hormonal handicapped cannabis abnormalities digestion cerebral
 """)
 # The class `I` of these is left out: their common sense is harmless.
 ILLNESS_DRUGS = set(words("""
@@ -203,6 +209,7 @@ psalm Puritan Quaker Quakers rabbi rabbis redemption religion religions religiou
 Satan scripture scriptures sect sects secular sermon sermons shrine Shia Sikh Sikhism Sikhs sin sinful sinner sinners sins Sufi Sunni
 synagogue synagogues Talmud temple temples theologian theological theology Torah vicar worship worshipped Zen Zion Taoism Taoist Shinto
 agnostic agnostics Scientology Scientologist Amish Hasidic Pentecostal Unitarian Adventist Confucian Jain Zoroastrian
+baptism prophets gods bible mosque spirituality
 """)
 
 POLITICS = words("""
@@ -216,6 +223,7 @@ socialism socialist socialists strike strikes striker strikers trade-union union
 Bolshevik Maoist Stalinist Trotskyist Leninist Zionist Zionism Libertarian libertarian populist populism Brexit Remainer Brexiteer monarchist
 royalist right-wing left-wing far-right far-left centrist Trump Biden Obama Clinton Thatcher Blair Putin Greens
 demonstrator demonstrators
+conservatives senator
 """)
 
 SEXUALITY = words("""
@@ -226,6 +234,8 @@ porn pornographic pornography pregnancies pregnancy pregnant prostitute prostitu
 sexually sexy sperm surrogate transgender transgendered transsexual transsexuals transvestite trans virgin virginity virgins hormone hormones
 cisgender polyamorous fetish lust affair affairs divorced divorce divorces adultery adulterous mistress infidelity
 obstetric obstetrician gynecologist gynaecologist midwife IVF
+swingers bondage spanking orgy threesome escorts masturbating horny porno
+estrogen fetal fetus fertile
 """)
 
 CRIME = words("""
@@ -242,6 +252,7 @@ sentenced shoplifting shooting shootings slaughter smuggle smuggled smuggler smu
 stole stolen strangled suspect suspects terrorism terrorist terrorists theft thefts thief thieves torture tortured trafficking
 trespass vandalism victim victims violence violent violently weapon weapons witness-protection undocumented manslaughter pedophile
 paedophile larceny misdemeanor warrant
+felony murders plaintiff plaintiffs unlawful negligence
 """)
 
 MONEY = words("""
@@ -250,6 +261,8 @@ heir heiress income incomes indebted inheritance inherit inherited insolvent lea
 mortgages overdraft overdrawn owe owed owes owing paycheck payday payroll pension pensioner pensioners pensions pawn poverty rent rents
 salaries salary savings severance stipend tax taxes taxpayer unemployed unemployment jobless wage wages wealth wealthy welfare redundancy
 billionaire evicted eviction repossessed payslip
+foreclosure paycheck paychecks
+foreclosed
 """)
 
 # Words of the lists above or of WordNet whose common sense is harmless: never sensitive.

@@ -45,6 +45,8 @@ def ordinary(args, net, lower, inside, rank) -> set[str]:
     """Ordinary words: SCOWL 10, what is frequent of SCOWL 20 and 35, contractions, stopwords, common compounds."""
     kinds = [f"{k}-words" for k in ("english", "american", "british", "british_z")]
     size = sources.scowl(args.scowl, kinds, [10, 20, 35, 40, 50])
+    sensitive = {w for roots in ROOTS.values() for w, place in net.under(roots).items() if not place}
+    sensitive |= {w + "s" for w in sensitive}
     found = set()
     for word, s in size.items():
         if not word.islower() or len(word) < 2:
@@ -52,6 +54,8 @@ def ordinary(args, net, lower, inside, rank) -> set[str]:
         r = rank.get(word, 10**9)
         often = lower[word]
         frequent = s == 10 and (r < 30_000 or often >= 5) or s == 20 and (r < 24_000 or often >= 60)
+        # the web knows words of offices, kitchens and trade that other text seldom has
+        frequent = frequent or r < 14_000 and often >= 2 and word not in sensitive
         frequent = frequent or s == 35 and (r < 12_000 and often >= 30 or often >= 200) or s >= 40 and (r < 9_000 and often >= 20 or often >= 300)
         if frequent and (often >= 0.5 * inside[word.title()] or s == 10 or often >= 200):
             found.add(word)
