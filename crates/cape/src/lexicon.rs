@@ -396,11 +396,6 @@ impl Lexicon {
 
     /// The known word that a string stands for: the same, or one that differs in case alone, in lower
     /// case if there is one.
-    #[must_use]
-    pub fn known(&self, word: &str) -> Option<&str> {
-        self.entry(word).map(|entry| self.text_of(entry))
-    }
-
     fn entry(&self, word: &str) -> Option<&Entry> {
         let exactly = |word: &str| self.find(word).ok().map(|i| &self.entries[i]);
         let folded = fold(word);
@@ -408,7 +403,7 @@ impl Lexicon {
     }
 
     /// How similar each listed word is to a string: cosines, from exact integers. The string counts as
-    /// the word that it stands for, if it is [known](Self::known), and else by its letters.
+    /// the word that it stands for, if there is one, and else by its letters.
     #[must_use]
     pub fn similarities(&self, word: &str) -> Vec<f32> {
         let query: Vec<i32> = match self.entry(word) {
@@ -564,8 +559,17 @@ mod tests {
             (folded("will").as_deref(), folded("us").as_deref()),
             (Some("will"), Some("us"))
         );
-        assert_eq!((lexicon.known("WILL"), lexicon.known("Us")), (Some("will"), Some("us")));
-        assert_eq!((lexicon.known("Will"), lexicon.known("wills")), (Some("Will"), None));
+        // listed words before others, then those that have a capital as the string has
+        for (word, canonical) in [
+            ("WILL", "Will"),
+            ("will", "will"),
+            ("Us", "US"),
+            ("RARE", "rare"),
+            ("wills", "wills"),
+            ("WILLS", "Wills"),
+        ] {
+            assert_eq!(lexicon.canonical(word), canonical);
+        }
         assert_eq!(folded("rare"), None);
         let forms: Vec<&str> = lexicon.case_forms("us").map(|(form, _)| form).collect();
         assert_eq!(forms, ["US", "us"]);

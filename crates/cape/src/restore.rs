@@ -183,7 +183,7 @@ fn is_wanted(lexicon: &Lexicon, kind: Kind, original: &str, sent: &str, wanted: 
             let Some(sent) = lexicon.flags(sent).filter(|&flags| is_name(flags)) else {
                 return false;
             };
-            let flags = lexicon.known(original).and_then(|word| lexicon.flags(word));
+            let flags = lexicon.flags(&lexicon.canonical(original));
             if flags.and_then(Flags::class).is_some() {
                 return false;
             }

@@ -179,9 +179,7 @@ fn measure(
         if run >= RUNS && begin.elapsed().as_secs_f64() > seconds {
             break;
         }
-        let chunks = prompts.len() / side_by_side;
-        let texts = &prompts[run % chunks * side_by_side..][..side_by_side];
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let texts = in_turn(prompts, run, side_by_side);
         let mut rngs: Vec<Generator> =
             (0..side_by_side).map(|i| rng::seeded(run as u64, i as u64)).collect();
         let mechanism = CapePaper::new(Arc::clone(&model) as _, settings)?;
@@ -237,6 +235,13 @@ fn measure(
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     let at = (sorted.len() as f64 * share).ceil() as usize;
     sorted[at.saturating_sub(1)]
+}
+
+/// The prompts of a run: so many side by side, and others in the next run.
+fn in_turn(prompts: &[String], run: usize, side_by_side: usize) -> Vec<&str> {
+    let chunks = prompts.len() / side_by_side;
+    let texts = &prompts[run % chunks * side_by_side..][..side_by_side];
+    texts.iter().map(String::as_str).collect()
 }
 
 fn ms(time: Duration) -> f64 {

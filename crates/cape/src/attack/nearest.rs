@@ -29,9 +29,12 @@ impl Nearest {
     #[must_use]
     pub fn rank(&self, y: Listed, t: &str) -> usize {
         let near = self.near.get_or(y, || self.lexicon.similarities(self.lexicon.word(y)).into());
-        let listed = self.lexicon.known(t).and_then(|word| self.lexicon.listed(word));
-        let own = listed
-            .map_or_else(|| self.lexicon.similarities(t)[y.index()], |listed| near[listed.index()]);
+        // in the spelling that the draw saw
+        let t = self.lexicon.canonical(t);
+        let own = self.lexicon.listed(&t).map_or_else(
+            || self.lexicon.similarities(&t)[y.index()],
+            |listed| near[listed.index()],
+        );
         near.iter().filter(|&&other| other > own).count()
     }
 }

@@ -9,7 +9,7 @@ use cape::rng::Secret;
 use cape::sanitizer::Sanitizer;
 use serde::Serialize;
 
-use super::{RUNS, SIDE_BY_SIDE, forget_peak, mb, ms, peak, quantile};
+use super::{RUNS, SIDE_BY_SIDE, forget_peak, in_turn, mb, ms, peak, quantile};
 use crate::args::BenchArgs;
 use crate::failure::{Done, Failure};
 
@@ -120,9 +120,7 @@ fn measure(
         if run >= RUNS && begin.elapsed().as_secs_f64() > seconds {
             break;
         }
-        let chunks = prompts.len() / side_by_side;
-        let texts = &prompts[run % chunks * side_by_side..][..side_by_side];
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let texts = in_turn(prompts, run, side_by_side);
         let secrets: Vec<Secret> =
             (0..side_by_side).map(|i| Secret::seeded(run as u64, i as u64)).collect();
         let secrets: Vec<&Secret> = secrets.iter().collect();
