@@ -11,7 +11,7 @@ use crate::output;
 /// What was tested.
 pub(super) struct Tested {
     pub(super) claim: Claim,
-    /// The sensitive tokens in which the prompts differ, where that is known.
+    /// The words in which the prompts differ, where that is known.
     pub(super) differing: Vec<[String; 2]>,
 }
 
