@@ -76,11 +76,15 @@ fn numbers(source: &Source, pieces: &mut Vec<Piece>) {
     });
 }
 
-/// Hyphens join all but two numbers; a date has hyphens of its own and joins what it touches.
+/// Hyphens join all but two numbers, and but a number to words that follow it (54-year-old); a date has
+/// hyphens of its own and joins what it touches.
 fn hyphens(source: &Source, pieces: &mut Vec<Piece>) {
     rewrite(pieces, |pieces, i| {
         let n = chain(source, pieces, i, &["-"], |_| true);
         let chain = &pieces[i..i + n];
+        if n > 1 && chain[0].kind == Kind::Number && are_words(source, &chain[1..]) {
+            return (1, None);
+        }
         if !chain.iter().all(|piece| piece.kind.is_numeric()) {
             let (start, end) = (chain[0].start, chain[n - 1].end);
             let kind = kinds::of_mixed(&source.text[start..end]);
@@ -89,6 +93,13 @@ fn hyphens(source: &Source, pieces: &mut Vec<Piece>) {
         let joins = n > 2 || n == 2 && chain.iter().any(|piece| piece.kind == Kind::Date);
         (n, joins.then(|| numeric(source, chain)))
     });
+}
+
+/// Whether pieces make a word, and each is one: as for every word of a release.
+fn are_words(source: &Source, pieces: &[Piece]) -> bool {
+    let (start, end) = (pieces[0].start, pieces[pieces.len() - 1].end);
+    pieces.iter().all(|piece| piece.kind == Kind::Word)
+        && kinds::of_mixed(&source.text[start..end]) == Kind::Word
 }
 
 /// Two slashes in a row of exactly three numbers join them: 15/03/2024.
