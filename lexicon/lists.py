@@ -135,7 +135,7 @@ COMPANIES_UNLISTED = set(words("Target Subway Shell Mobil Sprint WHO Visa Gatewa
                                " Google Facebook Halifax Cambridge Oxford Berkeley Jaguar Dodge Tiffany Warner"))
 
 ILLNESS = words("""
-abortion ache aches aching addict addicted addiction addictive addicts ailment AIDS HIV alcoholic alcoholics alcoholism
+burnout abortion ache aches aching addict addicted addiction addictive addicts ailment AIDS HIV alcoholic alcoholics alcoholism
 allergic allergies allergy amputated anaesthetic anesthesia anesthetic anorexia antibiotic antibiotics antidepressant
 antidepressants anxiety arthritis aspirin asthma asthmatic autism autistic bacteria bandage biopsy bipolar bleed bleeding
 blind blindness bruise bruises bulimia cancer cancers cardiac chemotherapy chickenpox cholera cholesterol chronic clinic clinical clinics
@@ -267,6 +267,9 @@ foreclosed
 
 # Words of the lists above or of WordNet whose common sense is harmless: never sensitive.
 HARMLESS = set(words("""
+sick ill pain pains painful illness illnesses disease diseases drug drugs doctor police
+rent rents rental owe owed owes owing lease tax taxes taxpayer loan loans mortgage mortgages income incomes salary salaries savings
+wage wages pension pensions payroll payday paycheck paychecks earnings payslip severance
 operation operations ward strike strikes minister ministry orthodox patient executions execution temple affair affairs suspect
 back head hand hands face eye eyes heart arm arms foot feet body bodies mouth side tail nail nails palm sole trunk vessel temple joint
 gum crown frame digit organ organs organ's system member members tissue cell cells tube drum root roots dash mass cold condition

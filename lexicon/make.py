@@ -71,8 +71,8 @@ def ordinary(args, net, lower, inside, rank) -> set[str]:
     return {w for w in found if sources.plain(w) and w not in junk and (len(w) > 1 or w in ("a", "I"))}
 
 
-def form(word: str, net: sources.WordNet, stop: set[str]) -> str:
-    """One of 1-9, by WordNet's parts of speech and counts, and by the ending."""
+def form(word: str, net: sources.WordNet, stop: set[str], rated: dict[str, float]) -> str:
+    """One of 1-9, by WordNet's parts of speech and counts, and by the ending; `rated` has words of a good or bad tone."""
     if not word.islower():
         return ""
     if word in stop or "'" in word:
@@ -90,6 +90,9 @@ def form(word: str, net: sources.WordNet, stop: set[str]) -> str:
                 end = "6" if word.endswith("ing") else "4" if word.endswith("s") else "5"
             if inflected and letter == "a":
                 end = "7"
+            # a diabetic is one because he is diabetic; boring is said of films before it is done in the ground
+            if letter == "a" and (word.endswith(("ic", "ous", "ive", "able", "ful", "less")) or word.endswith("ing") and word in rated):
+                return "7"
             scores[end] = max(scores.get(end, 0), net.count[base, letter] + 0.5 + (8 if not inflected and net.count[word, letter] else 0))
     if not scores:
         for ending, end in (("ly", "8"), ("ing", "6"), ("ed", "5"), ("s", "2"), ("ous", "7"), ("able", "7"), ("al", "7")):
@@ -244,6 +247,9 @@ def build(args):
             entries[word].add(letter)
             if word.lower() in rank or inside[word] > 3 or lower[word] > 3:
                 entries[word].add("l")
+    # Few are in GloVe's file; with all of the list, a drug has a hundred others to become.
+    for word in lists.ILLNESS_DRUGS - lists.HARMLESS:
+        entries[word] |= set("lI")
     candidates = collections.defaultdict(list)
     drinks = net.under(["alcohol.1", "tobacco.1"])  # for WordNet these are drugs
     for letter, roots in ROOTS.items():
@@ -337,7 +343,8 @@ def build(args):
         "numerals": set(lists.NUMERALS),
         "common": {w: common(w) for w in order},
     }
-    flags = {w: final[w] | set(form(w, net, stop)) for w in order}
+    rated = sources.vader()
+    flags = {w: final[w] | set(form(w, net, stop, rated)) for w in order}
     return order, flags, info
 
 

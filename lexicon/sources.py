@@ -149,6 +149,15 @@ class WordNet:
         return None
 
 
+# VADER --------------------------------------------------------------------
+
+
+def vader() -> dict[str, float]:
+    """How good or bad words sound, from -1.3 to 1.3."""
+    lines = open(package("vaderSentiment") / "vader_lexicon.txt", encoding="utf-8")
+    return {word: float(mean) / 3 for word, mean, *_ in (line.split("\t") for line in lines)}
+
+
 # Names, places ------------------------------------------------------------
 
 

