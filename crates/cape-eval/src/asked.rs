@@ -1,4 +1,4 @@
-//! What a chat model makes of a release: the data's task, a continuation, and the prompt restored.
+//! What a chat model makes of a release: the data's task, an answer, a continuation, and the prompt restored.
 
 use std::sync::OnceLock;
 
@@ -7,9 +7,11 @@ use cape_models::sentence::cosine;
 
 use crate::Result;
 use crate::chat::{Client, Options};
-use crate::data::{Data, Item};
-use crate::measure::Meaning;
+use crate::data::{Data, Item, Span};
+use crate::draft::Back;
+use crate::measure::{Meaning, SPANS};
 use crate::record::{Hits, Record};
+use crate::tasks::rules::Rules;
 use crate::tasks::{self, restore};
 
 /// A chat model, and what it is asked.
@@ -19,28 +21,55 @@ pub struct Chat {
     attacked: usize,
     /// The one that sees prompts and what was made of their releases; the same one without it.
     local: Option<Client>,
-    /// What it writes after each original prompt, once it was asked; none where prompts are not
-    /// continued.
-    expected: Option<Vec<OnceLock<String>>>,
+    /// What the prompts themselves are for.
+    originals: Originals,
 }
 
-/// How it classifies, how it restores and how it continues: always in the same way.
+/// What the service makes of each original prompt, once it was asked.
+enum Originals {
+    /// It does not see them.
+    Unseen,
+    /// It continues them.
+    Continued(Vec<OnceLock<String>>),
+    /// It answers them, and its answers are compared with those to releases.
+    Answered(Vec<OnceLock<String>>),
+}
+
+/// A release, as far as it concerns a chat model.
+#[derive(Clone, Copy)]
+pub(crate) struct Sent<'a> {
+    /// What it gets.
+    pub(crate) text: &'a str,
+    /// What became of each token.
+    pub(crate) tokens: &'a [ReleasedToken],
+    /// How its answer gets the user's own words back.
+    pub(crate) back: &'a Back,
+}
+
+/// How it classifies and compares, how it restores, how it continues and how it answers: always in the same
+/// way.
 const CLASSIFY: Options = Options { temperature: 0.0, max_tokens: 8, seed: Some(0) };
 const RESTORE: Options = Options { temperature: 0.0, max_tokens: 256, seed: Some(0) };
 const CONTINUE: Options = Options { temperature: 0.0, max_tokens: 100, seed: Some(0) };
+const ANSWER: Options = Options { temperature: 0.0, max_tokens: 120, seed: Some(0) };
 
 impl Chat {
     /// With this client, which attacks so many prompts from the first.
     #[must_use]
     pub fn new(client: Client, attacked: usize) -> Self {
-        Self { client, attacked, local: None, expected: None }
+        Self { client, attacked, local: None, originals: Originals::Unseen }
     }
 
     /// It continues the prompts as well, for coherence and alignment.
     #[must_use]
     pub fn continuing(self, data: &Data) -> Self {
-        let expected = data.items.iter().map(|_| OnceLock::new()).collect();
-        Self { expected: Some(expected), ..self }
+        Self { originals: Originals::Continued(unasked(data)), ..self }
+    }
+
+    /// It answers the prompts themselves as well, and the local model compares.
+    #[must_use]
+    pub fn comparing(self, data: &Data) -> Self {
+        Self { originals: Originals::Answered(unasked(data)), ..self }
     }
 
     /// Another model is the one on this machine.
@@ -51,32 +80,82 @@ impl Chat {
 
     /// Whether it was asked all that it would be asked about a release.
     pub(crate) fn asked(&self, record: &Record) -> bool {
+        let has = |score: &str| record.scores.contains_key(score);
         record.asked
             && (record.prompt >= self.attacked || record.attacks.contains_key("llm"))
-            && (self.expected.is_none() || record.scores.contains_key("coherence"))
+            && match self.originals {
+                Originals::Unseen => true,
+                Originals::Continued(_) => has("coherence"),
+                Originals::Answered(_) => !has("task") || has("preferred"),
+            }
     }
 
     /// Asks all that there is to ask about a release, and writes down what the answers are worth.
     pub(crate) fn ask(
         &self,
         item: &Item,
-        text: &str,
-        released: &[ReleasedToken],
+        sent: Sent<'_>,
         meaning: Option<&Meaning>,
         record: &mut Record,
     ) -> Result<()> {
-        if let Some(case) = item.case(text) {
+        if let Some(case) = item.case(sent.text) {
             let correct = tasks::accuracy(&self.client, &case, &CLASSIFY)?;
             tasks::note(record, &case, correct);
         }
+        if let Some(rules) = &item.rules {
+            self.answered(item, rules, sent, record)?;
+        }
         if record.prompt < self.attacked {
-            let guess = restore::guess(&self.client, text, &RESTORE)?;
-            let restored = restore::restored(&item.text, released, &guess);
+            let guess = restore::guess(&self.client, sent.text, &RESTORE)?;
+            let restored = restore::restored(&item.text, sent.tokens, &guess);
             record.attacks.insert("llm".into(), restored.words);
             record.guessed.insert("llm".into(), restored.rouge_l);
+            for (label, attacks) in &mut record.spans {
+                let labelled = |span: &&Span| label == SPANS || span.label == *label;
+                let spans = item.spans.iter().filter(labelled);
+                let places: Vec<_> = spans.map(|span| span.start..span.end).collect();
+                if !places.is_empty() {
+                    attacks.insert("llm".into(), restore::recall(&item.text, &places, &guess));
+                }
+            }
         }
-        if let (Some(expected), Some(meaning)) = (&self.expected, meaning) {
-            self.continued(item, text, &expected[record.prompt], meaning, record)?;
+        if let (Originals::Continued(expected), Some(meaning)) = (&self.originals, meaning) {
+            self.continued(item, sent.text, &expected[record.prompt], meaning, record)?;
+        }
+        Ok(())
+    }
+
+    /// The answer to a release, with the user's own words in it: whether it does the task, and whether it is
+    /// better than the answer to the prompt itself.
+    fn answered(
+        &self,
+        item: &Item,
+        rules: &Rules,
+        sent: Sent<'_>,
+        record: &mut Record,
+    ) -> Result<()> {
+        let ask = |text: &str| Ok(tasks::answer(&self.client, text, &ANSWER)?);
+        let original = match &self.originals {
+            Originals::Answered(known) => Some(once(&known[record.prompt], || ask(&item.text))?),
+            _ => None,
+        };
+        let answer = match original.filter(|_| sent.text == item.text) {
+            Some(original) => original.to_owned(),
+            None => sent.back.restore(ask(sent.text)?),
+        };
+        let passes = rules.pass(&answer);
+        record.scores.insert("task".into(), f64::from(u8::from(passes)));
+        if let Some(details) = rules.details(&answer) {
+            record.scores.insert("details".into(), details);
+        }
+        let Some(original) = original else { return Ok(()) };
+        let local = self.local.as_ref().unwrap_or(&self.client);
+        let preferred = tasks::preferred(local, &item.text, [original, &answer], &CLASSIFY)?;
+        record.scores.insert("preferred".into(), preferred);
+        // where the rules see a difference and the model is sure: whether they mean the same answer
+        if rules.pass(original) != passes && preferred != 0.5 {
+            let agrees = passes == (preferred == 1.0);
+            record.scores.insert("agreement".into(), f64::from(u8::from(agrees)));
         }
         Ok(())
     }
@@ -91,7 +170,9 @@ impl Chat {
         // whoever attacks has nothing
         let nothing = Hits { found: 0, of: record.sensitive as u32 };
         record.attacks.insert("llm".into(), nothing);
-        let (Some(expected), Some(meaning)) = (&self.expected, meaning) else { return Ok(()) };
+        let (Originals::Continued(expected), Some(meaning)) = (&self.originals, meaning) else {
+            return Ok(());
+        };
         let y = self.expected(item, &expected[record.prompt])?;
         let alone = match &self.local {
             Some(local) => tasks::generation(local, &item.text, &CONTINUE)?,
@@ -105,13 +186,9 @@ impl Chat {
         Ok(())
     }
 
-    /// What the service writes after the prompt itself; it is asked once.
+    /// What the service writes after the prompt itself.
     fn expected<'a>(&self, item: &Item, expected: &'a OnceLock<String>) -> Result<&'a str> {
-        if let Some(y) = expected.get() {
-            return Ok(y);
-        }
-        let y = tasks::generation(&self.client, &item.text, &CONTINUE)?;
-        Ok(expected.get_or_init(|| y))
+        once(expected, || Ok(tasks::generation(&self.client, &item.text, &CONTINUE)?))
     }
 
     /// The paper's open-ended generation: the service continues the release, and the local model makes
@@ -140,4 +217,17 @@ impl Chat {
         }
         Ok(())
     }
+}
+
+fn unasked(data: &Data) -> Vec<OnceLock<String>> {
+    data.items.iter().map(|_| OnceLock::new()).collect()
+}
+
+/// What is there already, or else what is asked now.
+fn once(known: &OnceLock<String>, ask: impl FnOnce() -> Result<String>) -> Result<&str> {
+    if let Some(known) = known.get() {
+        return Ok(known);
+    }
+    let asked = ask()?;
+    Ok(known.get_or_init(|| asked))
 }

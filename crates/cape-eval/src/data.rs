@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::tasks::Case;
 use crate::tasks::labels::{Entailed, Sentiment};
+use crate::tasks::rules::Rules;
 use crate::{Error, Result};
 
 /// One prompt, with what is known of it.
@@ -18,6 +19,8 @@ pub struct Item {
     pub label: Option<String>,
     /// What in the text is private, by label.
     pub spans: Vec<Span>,
+    /// What an answer to it must be.
+    pub rules: Option<Rules>,
 }
 
 impl Item {
@@ -107,6 +110,8 @@ impl Data {
                 item.text.split_inclusive(char::is_whitespace).take(words).map(str::len).sum();
             item.text.truncate(end);
             item.spans.retain(|span| span.end <= end);
+            // what is left asks for nothing
+            item.rules = None;
         }
     }
 }
@@ -131,7 +136,7 @@ fn table(text: &str, delimiter: u8, columns: &Columns) -> std::result::Result<Ve
                 None => field(first)?.to_owned(),
             },
             label: label.map(|label| field(label).map(str::to_owned)).transpose()?,
-            spans: Vec::new(),
+            ..Item::default()
         });
     }
     Ok(items)
@@ -196,7 +201,12 @@ fn lines(text: &str, columns: &Columns) -> std::result::Result<Vec<Item>, String
             }
             _ => Vec::new(),
         };
-        items.push(Item { text, label: label.map(field).transpose()?, spans });
+        let rules = object
+            .contains_key("facts")
+            .then(|| serde_json::from_value(Value::Object(object.clone())))
+            .transpose()
+            .map_err(|_| format!("line {number}: its facts, details or format cannot be read"))?;
+        items.push(Item { text, label: label.map(field).transpose()?, spans, rules });
     }
     Ok(items)
 }
@@ -273,6 +283,12 @@ mod tests {
         let data = read("x.jsonl", line, &Columns::default()).unwrap();
         let span = &data.items[0].spans[0];
         assert_eq!(&data.items[0].text[span.start..span.end], "Zoë Ünal");
+        assert!(data.items[0].rules.is_none());
+        let asked = line.replace("{\"text", "{\"facts\": [[\"yes\"]], \"text");
+        let data = read("x.jsonl", &asked, &Columns::default()).unwrap();
+        assert!(data.items[0].rules.as_ref().unwrap().pass("Yes."));
+        let bad = asked.replace("[[\"yes\"]]", "[3]");
+        assert!(read("x.jsonl", &bad, &Columns::default()).is_err());
         let outside = line.replace("\"end\": 8", "\"end\": 99");
         assert!(read("x.jsonl", &outside, &Columns::default()).is_err());
         assert!(read("x.jsonl", "{\"text\": 1.5}\n\nnothing", &Columns::default()).is_err());

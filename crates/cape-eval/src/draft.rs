@@ -7,6 +7,7 @@ use cape::levels::Key;
 use cape::lexicon::fold;
 use cape::mechanism::Mechanism;
 use cape::mechanism::cape::{Cape, Drawn, Place};
+use cape::restore::{Restorer, Wanted};
 use cape::rng::{CryptoRng, Generator, Secret, seeded};
 use cape::sanitizer::written;
 use cape::text::{Level, Outcome, Piece, ReleasedToken, Token, TokenId, Tokens, Why};
@@ -28,6 +29,30 @@ pub(crate) struct Draft {
     pub(crate) counted: Vec<usize>,
     /// For a mechanism on words: what each of them is; none for a stopword or a mark.
     pub(crate) words: Option<Vec<Option<Word>>>,
+    /// How an answer gets the user's own words back.
+    pub(crate) back: Back,
+}
+
+/// The way from an answer to a release to the user's own words.
+pub(crate) enum Back {
+    /// There is none.
+    Nowhere,
+    /// Names and identifiers are put back.
+    Words(Restorer),
+    /// Masks, and what they stand for.
+    Masks(Vec<(String, String)>),
+}
+
+impl Back {
+    pub(crate) fn restore(&self, answer: String) -> String {
+        match self {
+            Self::Nowhere => answer,
+            Self::Words(restorer) => restorer.restore(&answer).0,
+            Self::Masks(masks) => {
+                masks.iter().fold(answer, |answer, (mask, original)| answer.replace(mask, original))
+            }
+        }
+    }
 }
 
 /// A word, number or address of a prompt.
@@ -67,9 +92,54 @@ pub(crate) fn on_tokens(
     each.map(|((&(_, item), tokens), outcomes)| {
         let (text, released) = assemble(&item.text, &tokens, &outcomes, tokenizer.vocab());
         let counted = tokenizer.tokenize(&item.text, &KeepList::default())?.sensitive().collect();
-        Ok(Draft { text, tokens, released, counted, words: None })
+        Ok(Draft { text, tokens, released, counted, words: None, back: Back::Nowhere })
     })
     .collect()
+}
+
+/// Prompts with a mask for each labelled value, as tools that find personal data send them: `<PERSON_1>`, with a
+/// number for each of a label.
+pub(crate) fn masked(tokenizer: &Tokenizer, prompts: &[(usize, &Item)]) -> Result<Vec<Draft>> {
+    prompts
+        .iter()
+        .map(|(_, item)| {
+            let mut masks: Vec<(String, String)> = Vec::new();
+            let (mut text, mut at) = (String::new(), 0);
+            for span in item.spans.iter().filter(|span| !span.label.is_empty()) {
+                let Some(before) = item.text.get(at..span.start) else { continue };
+                let own = &item.text[span.start..span.end];
+                let known = masks.iter().find(|(_, original)| original == own);
+                let mask = if let Some((mask, _)) = known {
+                    mask.clone()
+                } else {
+                    let label = format!("<{}_", span.label);
+                    let of_label = masks.iter().filter(|(mask, _)| mask.starts_with(&label));
+                    let mask = format!("{label}{}>", of_label.count() + 1);
+                    masks.push((mask.clone(), own.to_owned()));
+                    mask
+                };
+                text = text + before + &mask;
+                at = span.end;
+            }
+            text += &item.text[at..];
+            let tokens = tokenizer.tokenize(&item.text, &KeepList::default())?;
+            let inside = |token: &Token| {
+                item.spans.iter().any(|span| token.start < span.end && span.start < token.end)
+            };
+            let released = tokens.as_slice().iter().map(|token| {
+                let (start, end) = (token.start, token.end);
+                let (released, outcome) = if inside(token) {
+                    (String::new(), Outcome::Dropped)
+                } else {
+                    let kept = Outcome::Kept(token.kept.unwrap_or(Why::Listed));
+                    (item.text[start..end].to_owned(), kept)
+                };
+                ReleasedToken { start, end, released, outcome }
+            });
+            let (released, counted) = (released.collect(), tokens.sensitive().collect());
+            Ok(Draft { text, tokens, released, counted, words: None, back: Back::Masks(masks) })
+        })
+        .collect()
 }
 
 /// What stands for a word that is not listed.
@@ -84,12 +154,15 @@ pub(crate) fn on_words(cape: &Cape, seed: u64, prompts: &[(usize, &Item)]) -> Re
             let plan = cape.plan(&item.text)?;
             let drawn = cape.draw(&plan, &secret);
             let release = written(cape, &item.text, &plan, &drawn, true);
+            let mut restorer = Restorer::default();
+            restorer.learn(cape.lexicon(), &item.text, &release, &Wanted::DEFAULT);
             let mut draft = Draft {
                 text: release.text,
                 tokens: Tokens::default(),
                 released: Vec::new(),
                 counted: Vec::new(),
                 words: None,
+                back: Back::Words(restorer),
             };
             let (mut tokens, mut words, mut at) = (Vec::new(), Vec::new(), 0);
             for (place, word) in plan.places.iter().zip(release.words) {
@@ -164,4 +237,32 @@ impl Draft {
 fn is_stopword(place: &Place, text: &str) -> bool {
     let word = fold(place.unit.of(text));
     place.unit.kind == Kind::Word && STOPWORDS.lines().any(|stopword| stopword == word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Span;
+
+    #[test]
+    fn a_mask_stands_for_a_value_wherever_it_is() {
+        let text = "Ann met Bo in Rome; Bo left.".to_owned();
+        let span = |label: &str, start, end| Span { label: label.into(), start, end };
+        let spans = vec![
+            span("PERSON", 0, 3),
+            span("PERSON", 8, 10),
+            span("PLACE", 14, 18),
+            span("PERSON", 20, 22),
+        ];
+        let item = Item { text, spans, ..Item::default() };
+        let device = cape_models::load(cape_models::DEFAULT).unwrap();
+        let draft = &masked(&device.tokenizer, &[(0, &item)]).unwrap()[0];
+        assert_eq!(draft.text, "<PERSON_1> met <PERSON_2> in <PLACE_1>; <PERSON_2> left.");
+        let answer = "Ask <PERSON_2> in <PLACE_1>, <PERSON_3>".to_owned();
+        assert_eq!(draft.back.restore(answer), "Ask Bo in Rome, <PERSON_3>");
+        let hidden = draft.released.iter().filter(|token| token.outcome == Outcome::Dropped);
+        assert!(
+            hidden.clone().count() >= 4 && hidden.clone().all(|token| token.released.is_empty())
+        );
+    }
 }

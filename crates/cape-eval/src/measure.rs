@@ -17,7 +17,7 @@ use cape_models::sentence::{SentenceEncoder, cosine};
 use rayon::prelude::*;
 
 use crate::Result;
-use crate::asked::Chat;
+use crate::asked::{Chat, Sent};
 use crate::data::{Data, Item, Span};
 use crate::draft::{Draft, Word};
 use crate::record::{Cell, Hits, Protected, Record};
@@ -67,6 +67,8 @@ impl Meaning {
 
 /// The label under which attacks on protected words alone are recorded.
 const PROTECTED: &str = "protected words";
+/// The one of attacks on all labelled spans together.
+pub(crate) const SPANS: &str = "labelled spans";
 
 /// One position that counts.
 struct Position {
@@ -90,7 +92,7 @@ pub fn measure(
     let drafts = subject.drafts(at, seed, prompts)?;
     let seconds = start.elapsed().as_secs_f64() / prompts.len() as f64;
     let records = prompts.par_iter().zip(drafts).map(|(&(number, item), draft)| {
-        let Draft { text, tokens, released, counted, words } = draft;
+        let Draft { text, tokens, released, counted, words, back } = draft;
         let positions = counted.iter().map(|&at| Position { at, found: BTreeMap::new() }).collect();
         let (tokens, released) = (&tokens, &released[..]);
         let words = words.as_deref();
@@ -133,7 +135,8 @@ pub fn measure(
             if matches!(at, At::Alone(_)) {
                 chat.ask_local(item, meaning, &mut record)?;
             } else {
-                chat.ask(item, &text, released, meaning, &mut record)?;
+                let sent = Sent { text: &text, tokens: released, back: &back };
+                chat.ask(item, sent, meaning, &mut record)?;
             }
         }
         Ok((record, text))
@@ -214,11 +217,12 @@ impl Release<'_> {
             self.tokens.as_slice().iter().zip(self.released).zip(&asked)
         {
             let (ids, piece) = if same_pieces {
-                let id = match released.outcome {
-                    Outcome::Drawn { id, .. } => id,
-                    _ => token.id,
+                let ids = match released.outcome {
+                    Outcome::Drawn { id, .. } => vec![id],
+                    Outcome::Dropped => Vec::new(),
+                    _ => vec![token.id],
                 };
-                (vec![id], token.piece)
+                (ids, token.piece)
             } else if let Some(id) = vocab.piece_id(&released.released.to_lowercase(), kind(token))
             {
                 (vec![id], kind(token))
@@ -318,13 +322,18 @@ impl Release<'_> {
 
     fn spans(&self) -> BTreeMap<String, BTreeMap<String, Hits>> {
         let mut labels: BTreeMap<String, Vec<&Position>> = BTreeMap::new();
+        let within = |position: &Position, span: &Span| {
+            let token = &self.released[position.at];
+            token.start < span.end && span.start < token.end
+        };
         for span in &self.item.spans {
-            let within = |position: &&Position| {
-                let token = &self.released[position.at];
-                token.start < span.end && span.start < token.end
-            };
-            let positions = self.positions.iter().filter(within);
+            let positions = self.positions.iter().filter(|position| within(position, span));
             labels.entry(span.label.clone()).or_default().extend(positions);
+        }
+        if !labels.is_empty() {
+            let any =
+                |position: &&Position| self.item.spans.iter().any(|span| within(position, span));
+            labels.insert(SPANS.to_owned(), self.positions.iter().filter(any).collect());
         }
         if let Some(words) = self.words {
             let is_protected =

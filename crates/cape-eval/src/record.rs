@@ -39,7 +39,8 @@ pub struct Record {
     /// For mechanisms with levels: how many words are protected.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub protected: Option<Protected>,
-    /// Other measurements of this prompt by name: `accuracy` (1 or 0), `coherence`, `alignment`.
+    /// Other measurements of this prompt by name: `accuracy` (1 or 0), `coherence`, `alignment`,
+    /// `task` (1 if the answer passes the rules), `details`, `preferred`, `agreement`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub scores: BTreeMap<String, f64>,
     /// Answers of a chat model that could not be read, by task.

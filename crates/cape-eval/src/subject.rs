@@ -30,10 +30,13 @@ pub const NON_PRIVATE: &str = "non-private";
 /// What sends nothing, and has the local chat model do it all, is called.
 pub const LOCAL_ALONE: &str = "local model alone";
 
+/// What masks the labelled spans is called.
+pub const MASKED: &str = "masked spans";
+
 /// Whether a name is of something to compare with and not of a mechanism: ε changes nothing there.
 #[must_use]
 pub fn is_reference(name: &str) -> bool {
-    [NON_PRIVATE, LOCAL_ALONE].contains(&name)
+    [NON_PRIVATE, LOCAL_ALONE, MASKED].contains(&name)
 }
 
 /// A mechanism without its ε.
@@ -56,6 +59,7 @@ enum Form {
     CapePaper(Device, Settings),
     Words(Box<Words>),
     Nothing(Device),
+    Masked(Device),
     Alone(Device),
 }
 
@@ -76,7 +80,7 @@ pub enum At {
     CapePaper(Box<CapePaper>),
     /// What it is compared with, and the Bayes attack on it.
     Baseline(Box<Baseline>, WordBayes),
-    /// The prompt as it is.
+    /// The prompt as it is, or with masks: nothing is drawn.
     Nothing(Nothing),
     /// Nothing of the prompt.
     Alone(Alone),
@@ -190,6 +194,16 @@ impl Subject {
         }
     }
 
+    /// The prompts with their labelled spans masked.
+    #[must_use]
+    pub fn masked(model: &str, device: &Device) -> Self {
+        Self {
+            name: MASKED.to_owned(),
+            form: Form::Masked(device.clone()),
+            ..Self::nothing(model, device)
+        }
+    }
+
     /// The local chat model without the service; prompts are counted in the pieces of this model.
     #[must_use]
     pub fn alone(model: &str, device: &Device) -> Self {
@@ -211,9 +225,10 @@ impl Subject {
     pub fn cutting(&self) -> Option<(&Tokenizer, KeepList)> {
         match &self.form {
             Form::Cape(..) => None,
-            Form::CapePaper(device, _) | Form::Nothing(device) | Form::Alone(device) => {
-                Some((&device.tokenizer, KeepList::default()))
-            }
+            Form::CapePaper(device, _)
+            | Form::Nothing(device)
+            | Form::Masked(device)
+            | Form::Alone(device) => Some((&device.tokenizer, KeepList::default())),
             Form::Words(words) => Some((&words.prepared.tokenizer, words.prepared.keep.clone())),
         }
     }
@@ -226,6 +241,9 @@ impl Subject {
         prompts: &[(usize, &Item)],
     ) -> Result<Vec<Draft>> {
         match (at.mechanism(), self.cutting()) {
+            (_, Some((tokenizer, _))) if matches!(self.form, Form::Masked(_)) => {
+                draft::masked(tokenizer, prompts)
+            }
             (Ok(mechanism), Some((tokenizer, keep))) => {
                 draft::on_tokens((tokenizer, &keep), mechanism, seed, prompts)
             }
@@ -257,9 +275,10 @@ impl Subject {
     #[must_use]
     pub fn device(&self) -> Option<&Device> {
         match &self.form {
-            Form::CapePaper(device, _) | Form::Nothing(device) | Form::Alone(device) => {
-                Some(device)
-            }
+            Form::CapePaper(device, _)
+            | Form::Nothing(device)
+            | Form::Masked(device)
+            | Form::Alone(device) => Some(device),
             Form::Cape(..) | Form::Words(_) => None,
         }
     }
@@ -290,7 +309,7 @@ impl Subject {
                 let attack = WordBayes::new(words.prepared.words().len(), words.most);
                 At::Baseline(Box::new(words.prepared.mechanism(epsilon)?), attack)
             }
-            Form::Nothing(_) => At::Nothing(Nothing(epsilon)),
+            Form::Nothing(_) | Form::Masked(_) => At::Nothing(Nothing(epsilon)),
             Form::Alone(_) => At::Alone(Alone(epsilon)),
         })
     }

@@ -20,7 +20,8 @@ pub struct Point {
     /// How many releases it rests on.
     pub releases: usize,
     /// What was measured, by name, as shares from 0 to 1: `rouge_l`, `similarity`, `unchanged`,
-    /// `accuracy` (of the answers that could be read), `unread answers`, `coherence`, `alignment`; `privacy <attack>` is 1 − the attack's success, and
+    /// `accuracy` (of the answers that could be read), `unread answers`, `coherence`, `alignment`,
+    /// `task`, `details`, `preferred`, `agreement`; `privacy <attack>` is 1 − the attack's success, and
     /// `guessed <attack>` the ROUGE-L of what it guessed; `privacy <attack> on <label>` for spans. For words,
     /// `protected`, `protected on <label>`, `protected in spans` and `protected elsewhere`.
     pub measures: BTreeMap<String, Estimate>,

@@ -3,10 +3,11 @@
 pub mod labels;
 pub mod prompts;
 pub mod restore;
+pub mod rules;
 
 use crate::chat::{ChatError, Client, Message, Options};
 use crate::record::Record;
-use labels::{Entailed, Sentiment};
+use labels::{Better, Entailed, Sentiment};
 
 /// A sentence to classify, which may have been released, with its true label.
 #[derive(Clone, Copy)]
@@ -76,6 +77,34 @@ pub fn note(record: &mut Record, case: &Case<'_>, correct: Option<bool>) {
         }
         None => *record.unread.entry(case.task().into()).or_default() += 1,
     }
+}
+
+/// What the model answers to a prompt, which may have been released.
+pub fn answer(client: &Client, prompt: &str, options: &Options) -> Result<String, ChatError> {
+    Ok(client.complete(&[Message::user(prompt)], options)?.text)
+}
+
+/// Whether the second of two answers does better what a prompt asks for: asked in both orders, 1 if it is
+/// preferred in both, 0 if in none, and a half where the place decided or nothing could be read. It sees the
+/// prompt itself, so the model must be on the device.
+pub fn preferred(
+    client: &Client,
+    prompt: &str,
+    [first, second]: [&str; 2],
+    options: &Options,
+) -> Result<f64, ChatError> {
+    if first == second {
+        return Ok(0.5);
+    }
+    let ask = |a: &str, b: &str| {
+        let answer = client.complete(&prompts::comparison(prompt, a, b), options)?.text;
+        Ok::<_, ChatError>(Better::read(&answer))
+    };
+    Ok(match (ask(first, second)?, ask(second, first)?) {
+        (Some(Better::B), Some(Better::A)) => 1.0,
+        (Some(Better::A), Some(Better::B)) => 0.0,
+        _ => 0.5,
+    })
 }
 
 /// What the model writes after a prefix, which may have been released.

@@ -4,9 +4,16 @@
 
 mod server;
 
+use cape::lexicon::Lexicon;
+use cape::mechanism::cape::Settings;
+use cape_eval::asked::Chat;
 use cape_eval::chat::{Client, Options};
+use cape_eval::data::{Columns, Data};
+use cape_eval::grid::Grid;
+use cape_eval::measure::Tools;
+use cape_eval::subject::{MASKED, Subject};
 use cape_eval::tasks::labels::{Entailed, Sentiment};
-use cape_eval::tasks::{Case, accuracy, extraction, generation, restore};
+use cape_eval::tasks::{Case, accuracy, extraction, generation, preferred, restore};
 use serde_json::{Value, json};
 
 use server::{Reply, Server};
@@ -43,4 +50,85 @@ fn tasks_ask_and_read() {
     for (body, words) in bodies.iter().zip([["prefix"; 2], ["prefix", "noise"], ["released"; 2]]) {
         assert!(words.iter().all(|word| body.contains(word)));
     }
+}
+
+/// A judge that likes one answer wherever it stands, one that likes a place, and one that says neither.
+#[test]
+fn answers_are_compared_in_both_orders() {
+    let judge = |choose: fn(&str) -> &'static str| {
+        Server::answering(move |request| Reply::content(&json!(choose(&request.body)).to_string()))
+    };
+    let second = |body: &str| if body.contains("Answer A\\\": two") { "A" } else { "B." };
+    let first = |body: &str| if body.contains("Answer A\\\": two") { "B" } else { "A" };
+    for (judge, score) in [
+        (judge(second), 1.0),
+        (judge(first), 0.0),
+        (judge(|_| "A"), 0.5),
+        (judge(|_| "both are fine"), 0.5),
+    ] {
+        let client = client(&judge);
+        assert_eq!(preferred(&client, "request", ["one", "two"], &OPTIONS).unwrap(), score);
+        assert_eq!(judge.requests().len(), 2);
+        // the same answer twice is not asked about
+        assert_eq!(preferred(&client, "request", ["one", "one"], &OPTIONS).unwrap(), 0.5);
+        assert_eq!(judge.requests().len(), 2);
+    }
+}
+
+/// A service that says what it was told: whoever it speaks of, the user reads the own names.
+#[test]
+fn answers_to_releases_get_the_users_words_back() {
+    let echo = Server::answering(|request| {
+        let body: Value = serde_json::from_str(&request.body).unwrap();
+        let asked = body["messages"][0]["role"] == "user";
+        Reply::content(
+            &if asked { body["messages"][0]["content"].clone() } else { json!("A") }.to_string(),
+        )
+    });
+    let dir = tempfile::tempdir().unwrap();
+    let prompts = dir.path().join("prompts.jsonl");
+    let line = json!({
+        "text": "Thank Alice and Krzysztof in one line.",
+        "spans": [{"label": "PERSON", "start": 6, "end": 11}, {"label": "PERSON", "start": 16, "end": 25}],
+        "facts": [["thank"]],
+        "details": ["Alice", "Krzysztof"],
+    });
+    std::fs::write(&prompts, line.to_string()).unwrap();
+    let data = Data::read(&prompts, &Columns::default()).unwrap();
+    let device = cape_models::load(cape_models::DEFAULT).unwrap();
+    let subjects = [
+        Subject::nothing("m", &device),
+        Subject::masked("m", &device),
+        Subject::words("cape", Lexicon::embedded(), Settings::default()),
+    ];
+    let tools = Tools {
+        attacker: Some(device.clone()),
+        bayes_prompts: 0,
+        examples: 1,
+        meaning: None,
+        chat: Some(Chat::new(client(&echo), 1).comparing(&data)),
+    };
+    let seeds: Vec<u64> = (0..8).collect();
+    let grid =
+        Grid { data: &data, subjects: &subjects, epsilons: &[8.0], seeds: &seeds, tools: &tools };
+    let (records, refused) = grid.run(&dir.path().join("records.jsonl"), &|_| ()).unwrap();
+    assert!(refused.is_empty() && records.len() == 24);
+    for record in &records {
+        let scores = &record.scores;
+        assert_eq!((scores["task"], scores["preferred"]), (1.0, 0.5));
+        let spans = &record.spans["labelled spans"];
+        // Krzysztof has several pieces where a mechanism has pieces
+        assert!(spans["knn-10"].of >= 2 && spans["llm"].of == 2);
+        // a far word that is no name is not put back
+        let is_cape = record.cell.mechanism == "cape";
+        assert!(scores["details"] == 1.0 || is_cape, "{}", record.cell.mechanism);
+        let released = record.released.as_ref().unwrap();
+        if record.cell.mechanism == MASKED {
+            assert_eq!(released, "Thank <PERSON_1> and <PERSON_2> in one line.");
+            assert_eq!((spans["knn-10"].found, record.cell.proven), (0, None));
+        }
+    }
+    let cape = records.iter().filter(|record| record.cell.mechanism == "cape");
+    let details: f64 = cape.map(|record| record.scores["details"]).sum();
+    assert!(details >= 4.0, "names come back: {details} of 8");
 }

@@ -19,7 +19,7 @@ pub(crate) struct EvalArgs {
     #[arg(long)]
     pub(crate) quick: bool,
 
-    /// Mechanisms, by name; none sends prompts as they are [default: all but none]
+    /// Mechanisms, by name; none sends prompts as they are [default: all but masked and none]
     #[arg(short, long, value_name = "NAME,…", value_delimiter = ',', value_enum)]
     pub(crate) mechanisms: Vec<EvalMechanismArg>,
 
@@ -86,13 +86,25 @@ pub(crate) struct EvalArgs {
     #[command(flatten)]
     pub(crate) chat: ChatArgs,
 
+    #[command(flatten)]
+    pub(crate) originals: OriginalsArgs,
+}
+
+/// What shows the prompts themselves to a chat model.
+#[derive(Args)]
+pub(crate) struct OriginalsArgs {
     /// Have it continue the first so many words of each prompt, for coherence and alignment (50 in the
     /// paper); it then sees the prompts themselves, and must be on this machine
     #[arg(long, value_name = "WORDS", requires = "llm_url", requires = "encoder")]
     pub(crate) generation: Option<usize>,
 
+    /// Have it answer the prompts themselves as well, and say in both orders which answer is better, where
+    /// the file has facts that an answer must hold; it must be on this machine
+    #[arg(long, requires = "llm_url", conflicts_with = "generation")]
+    pub(crate) compare: bool,
+
     /// The prompts are public: a chat model elsewhere may see them
-    #[arg(long, requires = "generation")]
+    #[arg(long, requires = "llm_url")]
     pub(crate) public: bool,
 }
 
@@ -200,5 +212,7 @@ pub(crate) enum EvalMechanismArg {
     #[value(name = "custext+")]
     CustextPlus,
     Inferdpt,
+    /// A mask for each labelled span, where the file has such
+    Masked,
     None,
 }

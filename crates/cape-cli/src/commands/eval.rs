@@ -84,20 +84,8 @@ pub(crate) fn run(args: &EvalArgs) -> Done {
 
 /// All mechanisms on prompts of any kind.
 fn on_prompts(args: &EvalArgs) -> Done {
-    let mut urls = args.chat.llm_url.iter().chain(&args.chat.local_url);
-    if args.generation.is_some() && !args.public && !urls.all(|url| is_here(url)) {
-        return Err(Failure::usage(
-            "--generation shows the prompts themselves to the chat model, which is elsewhere",
-            "take one on this machine; or say --public if the prompts are",
-        ));
-    }
-    if args.chat.local_url.is_some() && args.generation.is_none() {
-        return Err(Failure::usage(
-            "--local-url has no meaning without --generation",
-            "add --generation 50 to have prompts continued",
-        ));
-    }
     let data = data(args)?;
+    check(args, &data)?;
     let epsilons = match args.epsilons.as_slice() {
         [] if args.quick => QUICK_EPSILONS.to_vec(),
         [] => EPSILONS.to_vec(),
@@ -116,7 +104,11 @@ fn on_prompts(args: &EvalArgs) -> Done {
         bayes_prompts: bayes,
         examples: EXAMPLES,
         meaning: args.encoder.as_deref().map(|name| meaning(name, &data)).transpose()?,
-        chat: chat(&args.chat, args.generation.is_some().then_some(&data))?,
+        chat: chat(&args.chat)?.map(|chat| match args.originals.generation {
+            Some(_) => chat.continuing(&data),
+            None if args.originals.compare => chat.comparing(&data),
+            None => chat,
+        }),
     };
     let grid = Grid {
         data: &data,
@@ -148,7 +140,7 @@ fn on_prompts(args: &EvalArgs) -> Done {
         output::note(&format!("note: {PIECES}\n"));
         extras.notes.push(PIECES.to_owned());
     }
-    if args.generation.is_some() && args.chat.local_url.is_none() {
+    if args.originals.generation.is_some() && args.chat.local_url.is_none() {
         extras.notes.push(ONE_MODEL.to_owned());
     }
     let about = [
@@ -165,6 +157,40 @@ fn on_prompts(args: &EvalArgs) -> Done {
         extras,
     };
     write(&report, &args.out, records.len())
+}
+
+/// What cannot be done, or would show prompts to somebody else.
+fn check(args: &EvalArgs, data: &Data) -> Done {
+    let mut urls = args.chat.llm_url.iter().chain(&args.chat.local_url);
+    let shown = if args.originals.compare { "--compare" } else { "--generation" };
+    let shows = args.originals.compare || args.originals.generation.is_some();
+    if shows && !args.originals.public && !urls.all(|url| is_here(url)) {
+        return Err(Failure::usage(
+            format!("{shown} shows the prompts themselves to the chat model, which is elsewhere"),
+            "take one on this machine; or say --public if the prompts are",
+        ));
+    }
+    if args.chat.local_url.is_some() && !shows {
+        return Err(Failure::usage(
+            "--local-url has no meaning without --generation or --compare",
+            "add --generation 50 to have prompts continued",
+        ));
+    }
+    if args.originals.compare && data.items.iter().all(|item| item.rules.is_none()) {
+        return Err(Failure::usage(
+            "--compare has nothing to ask: the file says of no prompt what an answer must hold",
+            "give .jsonl with the field facts, as crates/cape-eval/data/README.md describes it",
+        ));
+    }
+    if args.mechanisms.contains(&EvalMechanismArg::Masked)
+        && data.items.iter().all(|item| item.spans.is_empty())
+    {
+        return Err(Failure::usage(
+            "nothing can be masked: no prompt of the file has labelled spans",
+            "give .jsonl with the field spans: label, start and end of each, in characters",
+        ));
+    }
+    Ok(())
 }
 
 /// The mechanisms that were asked for.
@@ -190,6 +216,10 @@ fn made<'a>(args: &EvalArgs, model: &Model, data: &'a Data, epsilon: f64) -> Don
                 made.add(Some(model), papers)?;
                 continue;
             }
+            M::Masked => {
+                made.subjects.push(Subject::masked(&model.id, &model.device));
+                continue;
+            }
             M::None => {
                 made.subjects.push(Subject::nothing(&model.id, &model.device));
                 continue;
@@ -202,7 +232,7 @@ fn made<'a>(args: &EvalArgs, model: &Model, data: &'a Data, epsilon: f64) -> Don
         };
         made.add(words.model(model), || subjects::baseline(kind, model, words))?;
     }
-    if args.generation.is_some() {
+    if args.originals.generation.is_some() {
         made.subjects.push(Subject::alone(&model.id, &model.device));
     }
     Ok(made)
@@ -231,14 +261,12 @@ fn meaning(encoder: &str, data: &Data) -> Done<Meaning> {
     Ok(Meaning::new(SentenceEncoder::load(encoder, Options::default())?, data)?)
 }
 
-/// The chat model, if there is one; it continues these prompts.
-fn chat(args: &ChatArgs, continued: Option<&Data>) -> Done<Option<Chat>> {
+/// The chat model, if there is one, and the other one on this machine.
+fn chat(args: &ChatArgs) -> Done<Option<Chat>> {
     let (Some(url), Some(model)) = (&args.llm_url, &args.llm_model) else { return Ok(None) };
     let key = std::env::var("OPENAI_API_KEY").ok();
     let client = Client::new(url, model, key).map_err(cape_eval::Error::from)?;
     let chat = Chat::new(client, args.llm_attack);
-    let Some(data) = continued else { return Ok(Some(chat)) };
-    let chat = chat.continuing(data);
     let (Some(url), Some(model)) = (&args.local_url, &args.local_model) else {
         return Ok(Some(chat));
     };
@@ -317,7 +345,7 @@ fn data(args: &EvalArgs) -> Done<Data> {
     };
     let limit = args.limit.or(args.quick.then_some(QUICK));
     shorten(&mut data, limit)?;
-    if let Some(words) = args.generation {
+    if let Some(words) = args.originals.generation {
         data.shorten(words);
     }
     Ok(data)

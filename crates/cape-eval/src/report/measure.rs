@@ -3,7 +3,17 @@
 use crate::summary::Point;
 
 const ATTACKS: [&str; 5] = ["knn-10", "knn-1", "mti", "bayes", "llm"];
-const UTILITIES: [&str; 5] = ["rouge_l", "similarity", "accuracy", "coherence", "alignment"];
+const UTILITIES: [&str; 9] = [
+    "rouge_l",
+    "similarity",
+    "accuracy",
+    "task",
+    "details",
+    "preferred",
+    "agreement",
+    "coherence",
+    "alignment",
+];
 
 /// What a high value means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +53,10 @@ pub(super) fn label(name: &str) -> String {
         "rouge_l" => "ROUGE-L".into(),
         "similarity" => "similarity of meaning".into(),
         "unchanged" => "tokens that stay the same".into(),
+        "task" => "tasks done".into(),
+        "details" => "details in the answer".into(),
+        "preferred" => "preferred to the answer without Cape".into(),
+        "agreement" => "agreement of rules and judge".into(),
         _ => match (name.strip_prefix("privacy "), name.strip_prefix("guessed ")) {
             (Some(attack), _) => format!("privacy against {attack}"),
             (_, Some(attack)) => format!("ROUGE-L of what {attack} guesses"),

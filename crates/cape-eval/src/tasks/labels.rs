@@ -38,6 +38,23 @@ impl Entailed {
     }
 }
 
+/// Of two answers to a prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// The first.
+    A,
+    /// The second.
+    B,
+}
+
+impl Better {
+    /// What an answer says, if it can be read.
+    #[must_use]
+    pub fn read(answer: &str) -> Option<Self> {
+        either(answer, ("a", Self::A), ("b", Self::B))
+    }
+}
+
 fn either<T>(answer: &str, a: (&str, T), b: (&str, T)) -> Option<T> {
     if alone(answer, a.0, b.0) {
         return Some(a.1);

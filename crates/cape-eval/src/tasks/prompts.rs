@@ -1,5 +1,5 @@
 //! The words in which a chat model is asked: the four prompts of the paper's appendix, and our own for
-//! an attack.
+//! an attack and for comparing two answers.
 //!
 //! The paper prints a prompt as one text. Here its instruction is the system's message and the rest,
 //! from the first field on, the user's; the two joined by a line break are the paper's text. Its
@@ -25,6 +25,9 @@ Provide only your "Extended Text"."#;
 const RESTORATION: &str = "To protect the privacy of its author, words of the following text were replaced at \
      random by other words. Restore the most likely original: keep what fits, and put what most \
      likely stood there in the place of what does not. Answer with the restored text alone.";
+
+const COMPARISON: &str = "Two assistants answered the same request. Decide which answer does better what the request \
+     asks for: correct, complete, and in the form that was asked for. Answer with A or B alone.";
 
 /// Is a sentence of SST-2 positive or negative?
 #[must_use]
@@ -62,6 +65,15 @@ pub fn restoration(released: &str) -> [Message; 2] {
     ask(RESTORATION, format!("----\"Text\": {released}"))
 }
 
+/// Which of two answers to a request is better?
+#[must_use]
+pub fn comparison(request: &str, a: &str, b: &str) -> [Message; 2] {
+    let fields = format!(
+        "----\"Request\": {request}\n----\"Answer A\": {a}\n----\"Answer B\": {b}\n----\"Better answer\":"
+    );
+    ask(COMPARISON, fields)
+}
+
 fn ask(instruction: &str, fields: String) -> [Message; 2] {
     [Message::system(instruction), Message::user(fields)]
 }
@@ -84,7 +96,8 @@ mod tests {
     }
 
     #[test]
-    fn the_attack_is_our_own() {
+    fn the_attack_and_the_comparison_are_our_own() {
+        insta::assert_snapshot!("comparison", shown(&comparison("{request}", "{a}", "{b}")));
         insta::assert_snapshot!("restoration", shown(&restoration("{released}")));
     }
 }

@@ -246,7 +246,8 @@ fn tools(args: &PaperArgs, task: &Task, first: &Model) -> Done<Tools> {
         bayes_prompts: args.bayes,
         examples: EXAMPLES,
         meaning: Some(meaning(&args.encoder, &task.data)?),
-        chat: chat(&args.chat, task.generation.then_some(&task.data))?,
+        chat: chat(&args.chat)?
+            .map(|chat| if task.generation { chat.continuing(&task.data) } else { chat }),
     })
 }
 
