@@ -71,12 +71,6 @@ def build(heldout, row=62, rows=200, rate=0.15, seed=1, min_tokens=500):
     return tests
 
 
-def logits(model, ids, flat):
-    """What a BERT or an MPNet says at these positions of all rows together."""
-    hidden = model.base_model(input_ids=ids)[0].flatten(0, 1)[flat]
-    return (model.cls if hasattr(model, "cls") else model.lm_head)(hidden)
-
-
 @torch.no_grad()
 def evaluate(model, tests, batch=64):
     """{source, overall, balanced: {loss, top1, top5, n}}"""
@@ -94,9 +88,10 @@ def evaluate(model, tests, batch=64):
                 ids = torch.from_numpy(np.stack([q[0] for q in part]))
                 flat = torch.from_numpy(np.concatenate([r * ids.shape[1] + q[1] for r, q in enumerate(part)]))
                 labels = torch.from_numpy(np.concatenate([q[2] for q in part]))
-                answers = logits(model, ids, flat)
-                sums[0] += torch.nn.functional.cross_entropy(answers, labels, reduction="sum").item()
-                best = answers.topk(5).indices == labels[:, None]
+                hidden = model.bert(input_ids=ids)[0].flatten(0, 1)[flat]
+                logits = model.cls(hidden).float()
+                sums[0] += torch.nn.functional.cross_entropy(logits, labels, reduction="sum").item()
+                best = logits.topk(5).indices == labels[:, None]
                 sums[1] += best[:, 0].sum().item()
                 sums[2] += best.any(1).sum().item()
                 sums[3] += len(labels)
@@ -136,10 +131,10 @@ def main():
     args = p.parse_args()
 
     from tokenizers import Tokenizer
-    from transformers import AutoModelForMaskedLM
+    from transformers import BertForMaskedLM
 
     torch.set_num_threads(args.threads)
-    model = AutoModelForMaskedLM.from_pretrained(args.model, dtype=torch.float32)
+    model = BertForMaskedLM.from_pretrained(args.model, dtype=torch.float32)
     how = (args.row, args.rows, args.rate, args.seed)
     started = time.time()
     result = evaluate(model, build(load_split(os.path.join(args.data, "heldout.npz")), *how))

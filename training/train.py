@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Train a masked language model of the shape of BERT or MPNet on the CPU, from given weights, resumably.
+"""Train a BERT-shaped masked language model on the CPU, from given weights, resumably.
 
     python train.py --data DATA --init MODEL --out RUN          begin
     python train.py --data DATA --out RUN --resume RUN/last.pt  go on
@@ -48,7 +48,7 @@ os.environ.setdefault("GOMP_SPINCOUNT", "0")
 import numpy as np
 import torch
 from safetensors.torch import save_file
-from transformers import AutoConfig, AutoModelForMaskedLM
+from transformers import BertConfig, BertForMaskedLM
 
 import eval as evaluation
 from eval import CLS, MASK, SEP, UNK
@@ -247,12 +247,8 @@ def write(path, action):
 def export(model, tokenizer_from, out, dtype=torch.float16):
     """Hugging Face layout; the decoder is tied to the embeddings and not stored."""
     os.makedirs(out, exist_ok=True)
-    skip = ("predictions.decoder", "lm_head.decoder", "position_ids", "pooler")
-    tensors = {
-        k: v.detach().to(dtype).contiguous()
-        for k, v in model.state_dict().items()
-        if not any(part in k for part in skip)
-    }
+    skip = ("cls.predictions.decoder.", "bert.embeddings.position_ids", "bert.pooler.")
+    tensors = {k: v.detach().to(dtype).contiguous() for k, v in model.state_dict().items() if not k.startswith(skip)}
     weights = os.path.join(out, "model.safetensors")
     write(weights, lambda p: save_file(tensors, p, metadata={"format": "pt"}))
     os.chmod(weights, 0o644)
@@ -312,15 +308,13 @@ def main():
     saved = torch.load(args.resume, weights_only=True) if args.resume else None
     if saved and not args.init:
         args.init = model_dir  # config.json and tokenizer.json are there from before
+    config = BertConfig.from_pretrained(args.init)
     if saved:
-        model = AutoModelForMaskedLM.from_config(AutoConfig.from_pretrained(args.init))
+        model = BertForMaskedLM._from_config(config, attn_implementation="sdpa")
         model.load_state_dict(saved["model"])
     else:
-        model = AutoModelForMaskedLM.from_pretrained(args.init, dtype=torch.float32)
+        model = BertForMaskedLM.from_pretrained(args.init, attn_implementation="sdpa", dtype=torch.float32)
     model.train()
-    for module in model.modules():
-        if isinstance(module, torch.nn.Dropout):
-            module.p = 0.0  # few tokens are seen twice
     optimizer = optimizer_for(model, args)
     progress = {"step": 0, "tokens": 0, "cpu": 0.0, "warm_from": 0, "end": None, "rate": 0.0, "last_tokens": 0}
     if saved:
@@ -384,7 +378,8 @@ def main():
             group["lr"] = rate
 
         ids, where, answers = batches.next()
-        loss = torch.nn.functional.cross_entropy(evaluation.logits(model, ids, where), answers)
+        hidden = model.bert(input_ids=ids)[0].flatten(0, 1)[where]
+        loss = torch.nn.functional.cross_entropy(model.cls(hidden), answers)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), args.clip)
         optimizer.step()
