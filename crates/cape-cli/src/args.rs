@@ -11,12 +11,14 @@ use crate::failure::{Done, Failure};
 
 mod audit;
 mod baseline;
+mod choose;
 mod eval;
 mod ledger;
 mod serve;
 
 pub(crate) use audit::{AuditArgs, AuditCommand, ContextAuditArgs, ExactAuditArgs, SampleArgs};
 pub(crate) use baseline::{BaselineArgs, UnknownArg, WordsArg};
+pub(crate) use choose::ChooseArgs;
 pub(crate) use eval::{ChatArgs, EvalArgs, EvalCommand, EvalMechanismArg, PaperArgs};
 pub(crate) use ledger::{
     ExportFormat, LedgerArgs, LedgerAt, LedgerCommand, LimitArgs, data, make_data_folder,
@@ -140,6 +142,8 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Measure what a mechanism gives and what it costs: attacks, utility, and a report
     Eval(Box<EvalArgs>),
+    /// Find the ε₁ and k for prompts like yours: how much may be guessed, and how near words stay
+    Choose(ChooseArgs),
     /// Serve as a proxy that perturbs prompts on their way to an LLM service
     Serve(Box<ServeArgs>),
     /// List the models that are there, fetch one from the hub, or store one compactly
@@ -316,6 +320,16 @@ pub(crate) enum ProfileArg {
     Everything,
     /// Names, numbers, and all that is no common word
     Names,
+}
+
+impl From<ProfileArg> for cape::levels::Profile {
+    fn from(arg: ProfileArg) -> Self {
+        match arg {
+            ProfileArg::Personal => Self::Personal,
+            ProfileArg::Everything => Self::Everything,
+            ProfileArg::Names => Self::Names,
+        }
+    }
 }
 
 /// What a text is.

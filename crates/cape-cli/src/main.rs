@@ -33,6 +33,7 @@ fn run() -> Done {
         Command::Calibrate(args) => commands::calibrate::run(&args),
         Command::Bench(args) => commands::bench::run(&args),
         Command::Eval(args) => commands::eval::run(&args),
+        Command::Choose(args) => commands::choose::run(&args),
         Command::Serve(args) => commands::serve::run(&args),
         Command::Models(args) => commands::models::run(&args),
         Command::Ledger(args) => commands::ledger::run(&args),

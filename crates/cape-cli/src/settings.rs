@@ -296,11 +296,7 @@ fn on_words(args: &MechanismArgs, file: &File, keep: Vec<String>) -> Done<words:
     let epsilon = |given: Option<f64>| given.map(Epsilon::new).transpose();
     let defaults = words::Settings::default();
     Ok(words::Settings {
-        profile: match args.profile.or(file.profile) {
-            Some(ProfileArg::Personal) | None => Profile::Personal,
-            Some(ProfileArg::Everything) => Profile::Everything,
-            Some(ProfileArg::Names) => Profile::Names,
-        },
+        profile: args.profile.or(file.profile).map_or(Profile::Personal, Profile::from),
         epsilon: epsilon(args.epsilon.or(file.epsilon))?.unwrap_or(defaults.epsilon),
         shape: Shape {
             k: args.k.or(file.k).unwrap_or(defaults.shape.k),

@@ -175,3 +175,26 @@ fn words_are_measured_with_their_levels() {
     let again = home.works(&[&args[..], &["--model", "model", "--bayes", "2"]].concat());
     assert!(again.out.contains("cape-everything"), "{}", again.out);
 }
+
+/// A law is chosen for a person's prompts, or it is said that none will do.
+#[test]
+fn a_law_is_chosen_for_prompts() {
+    let home = home();
+    home.write("mine.txt", "My friend Alice laughed.");
+    let out = home.works(&["choose", "mine.txt", "--at-most", "60", "--json"]).out;
+    let found = common::parse(&out);
+    let laws = found["laws"].as_array().unwrap();
+    assert_eq!((laws.len(), &found["protected_words"]), (15, &serde_json::json!(1)));
+    assert!(laws.contains(&found["best"]));
+    for law in laws {
+        let guessed = &law["guessed"];
+        assert_eq!(guessed["n"], 12);
+        assert!(guessed["low"].as_f64() <= guessed["mean"].as_f64());
+        let closeness = law["closeness"].as_f64().unwrap();
+        assert!((0.0..1.0).contains(&closeness));
+    }
+    home.write("nothing.txt", "The table is here.");
+    let all = refusals(&home, 2, &[&["choose", "mine.txt", "--at-most", "0"]])
+        + &refusals(&home, 1, &[&["choose", "nothing.txt"], &["choose", "absent.txt"]]);
+    insta::assert_snapshot!(all);
+}

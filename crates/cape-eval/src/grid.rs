@@ -72,9 +72,26 @@ impl Grid<'_> {
     ) -> Result<(Vec<Record>, Vec<Refused>)> {
         let (file, records) = open(path)?;
         self.check(path, &records)?;
-        let mut records = self.known(records);
-        let done: HashSet<Key> = records.iter().map(key).collect();
         let file = Mutex::new(file);
+        self.go_on(self.known(records), &|new| append(&file, path, new), progress)
+    }
+
+    /// Runs all of it, and writes nothing down.
+    pub fn run_unwritten(
+        &self,
+        progress: &(dyn Fn(usize) + Sync),
+    ) -> Result<(Vec<Record>, Vec<Refused>)> {
+        self.go_on(Vec::new(), &|_| Ok(()), progress)
+    }
+
+    /// Runs what is not known yet.
+    fn go_on(
+        &self,
+        mut records: Vec<Record>,
+        keep: &(dyn Fn(&[Record]) -> Result<()> + Sync),
+        progress: &(dyn Fn(usize) + Sync),
+    ) -> Result<(Vec<Record>, Vec<Refused>)> {
+        let done: HashSet<Key> = records.iter().map(key).collect();
         let mut refused = Vec::new();
         let mut count = 0;
         for subject in self.subjects {
@@ -108,7 +125,7 @@ impl Grid<'_> {
                         .par_chunks(SIDE_BY_SIDE)
                         .map(|prompts| {
                             let new = measure(subject, &at, &cell, seed, prompts, self.tools)?;
-                            append(&file, path, &new)?;
+                            keep(&new)?;
                             let order = std::sync::atomic::Ordering::Relaxed;
                             progress(finished.fetch_add(new.len(), order) + new.len());
                             Ok(new)

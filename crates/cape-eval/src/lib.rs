@@ -6,6 +6,7 @@
 
 pub mod asked;
 pub mod chat;
+pub mod choice;
 pub mod cost;
 pub mod data;
 mod draft;

@@ -1,6 +1,6 @@
 //! What attackers know of Cape on words: its list, and what a masked model expects of each word.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cape::attack::nearest::Nearest;
 use cape::attack::suspects::{Bayes, Suspects};
@@ -22,6 +22,8 @@ pub(crate) struct Listing {
     pub(crate) nearest: Nearest,
     /// The beginning of each known word, as an attacker expects words to begin.
     beginnings: OnceLock<Vec<Option<Beginning>>>,
+    /// The last Bayes attack. Most of its work serves for other laws.
+    guessing: Mutex<Option<Arc<Guessing>>>,
 }
 
 /// The first piece of a known word.
@@ -35,7 +37,14 @@ struct Beginning {
 impl Listing {
     pub(crate) fn new(lexicon: Arc<Lexicon>) -> Self {
         let nearest = Nearest::new(Arc::clone(&lexicon));
-        Self { lexicon, nearest, beginnings: OnceLock::new() }
+        Self { lexicon, nearest, beginnings: OnceLock::new(), guessing: Mutex::new(None) }
+    }
+
+    /// The Bayes attack on a mechanism; all that share this differ in their laws alone.
+    pub(crate) fn guessing(&self, cape: &Cape) -> Arc<Guessing> {
+        let mut last = self.guessing.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = last.take().filter(|guessing| guessing.bayes.serves(cape));
+        Arc::clone(last.insert(known.unwrap_or_else(|| Arc::new(Guessing::new(cape)))))
     }
 
     /// What an attacker expects at a place, for each known word, from its logits of all entries that begin a
@@ -69,7 +78,7 @@ impl Listing {
     }
 }
 
-/// The Bayes attack at one ε.
+/// The Bayes attack.
 pub struct Guessing {
     bayes: Bayes,
     /// What can stand in a place that is not first, in one that is, and in one where words have a capital.
@@ -77,7 +86,7 @@ pub struct Guessing {
 }
 
 impl Guessing {
-    pub(crate) fn new(cape: &Cape) -> Self {
+    fn new(cape: &Cape) -> Self {
         Self { bayes: Bayes::new(cape, MOST), suspects: [const { OnceLock::new() }; 3] }
     }
 

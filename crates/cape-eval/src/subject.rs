@@ -7,6 +7,7 @@ use cape::attack::bayes::Bayes;
 use cape::attack::knn::{Knn, Space};
 use cape::attack::words::WordBayes;
 use cape::keep::KeepList;
+use cape::law::Shape;
 use cape::lexicon::Lexicon;
 use cape::mechanism::cape::{self as words, Cape};
 use cape::mechanism::cape_paper::{CapePaper, Settings};
@@ -55,7 +56,7 @@ pub struct Subject {
 }
 
 enum Form {
-    Cape(Box<Listing>, words::Settings),
+    Cape(Arc<Listing>, words::Settings),
     CapePaper(Device, Settings),
     Words(Box<Words>),
     Nothing(Device),
@@ -75,7 +76,7 @@ struct Words {
 /// A mechanism at one ε.
 pub enum At {
     /// Cape on words, and the Bayes attack on it.
-    Cape(Box<Cape>, Box<Guessing>),
+    Cape(Box<Cape>, Arc<Guessing>),
     /// The paper's.
     CapePaper(Box<CapePaper>),
     /// What it is compared with, and the Bayes attack on it.
@@ -123,6 +124,26 @@ impl Subject {
     /// Cape on words; the ε₁ of these settings does not matter.
     #[must_use]
     pub fn words(name: &str, lexicon: Arc<Lexicon>, settings: words::Settings) -> Self {
+        Self::listed(name, Arc::new(Listing::new(lexicon)), settings)
+    }
+
+    /// Cape on words with laws of several shapes, each by its own name. What attackers work out is shared.
+    #[must_use]
+    pub fn laws(
+        lexicon: Arc<Lexicon>,
+        settings: &words::Settings,
+        laws: &[(String, Shape)],
+    ) -> Vec<Self> {
+        let listing = Arc::new(Listing::new(lexicon));
+        let with = |(name, shape): &(String, Shape)| {
+            let settings = words::Settings { shape: *shape, ..settings.clone() };
+            Self::listed(name, Arc::clone(&listing), settings)
+        };
+        laws.iter().map(with).collect()
+    }
+
+    fn listed(name: &str, listing: Arc<Listing>, settings: words::Settings) -> Self {
+        let lexicon = &listing.lexicon;
         let all = BTreeMap::from([
             ("profile".to_owned(), json!(settings.profile.as_str())),
             ("k".to_owned(), json!(settings.shape.k)),
@@ -135,7 +156,7 @@ impl Subject {
             settings: all,
             knn: None,
             bayes: None,
-            form: Form::Cape(Box::new(Listing::new(lexicon)), settings),
+            form: Form::Cape(listing, settings),
         }
     }
 
@@ -298,8 +319,8 @@ impl Subject {
             Form::Cape(listing, settings) => {
                 let settings = words::Settings { epsilon, ..settings.clone() };
                 let cape = Cape::new(Arc::clone(&listing.lexicon), settings)?;
-                let guessing = Guessing::new(&cape);
-                At::Cape(Box::new(cape), Box::new(guessing))
+                let guessing = listing.guessing(&cape);
+                At::Cape(Box::new(cape), guessing)
             }
             Form::CapePaper(device, settings) => {
                 let settings = Settings { epsilon, ..*settings };

@@ -26,6 +26,8 @@ pub struct Suspects {
     of: Vec<Option<u32>>,
     /// The listed words that are written so there.
     readings: HashMap<String, Vec<Listed>>,
+    /// The key whose own word is a listed one.
+    own: HashMap<Listed, u32>,
 }
 
 /// The attack on one mechanism.
@@ -83,7 +85,10 @@ impl Suspects {
             let reading = reading(&written(cape.lexicon().word(listed)));
             readings.entry(reading).or_default().push(listed);
         }
-        Self { keys, of, readings }
+        let owned = (0..).zip(&keys).filter_map(|(number, key)| Some((cape.own(key)?, number)));
+        // of several keys with one own word, the first
+        let own = owned.collect::<Vec<_>>().into_iter().rev().collect();
+        Self { keys, of, readings, own }
     }
 
     /// The keys that can be guessed: one for all words that are drawn alike.
@@ -102,15 +107,16 @@ impl Bayes {
     /// On this mechanism; at the most so many keys are looked at for a place, by falling prior.
     #[must_use]
     pub fn new(cape: &Cape, most: usize) -> Self {
-        let law = cape.law(Level::Protected);
-        let n = law.len();
-        let (mut reach, mut end) = (0, n);
-        while reach < end {
-            let middle = usize::midpoint(reach, end);
-            if law.weight(middle + 1) > law.weight(n) { reach = middle + 1 } else { end = middle }
-        }
+        let (reach, n) = (reach(cape), cape.lexicon().len());
         let bytes = (8 * reach).min(2 * n).max(1);
         Self { rows: Recent::new((RECENT / bytes).min(MOST_RECENT)), reach, most }
+    }
+
+    /// Whether what is known of one mechanism's ranks serves for another, which differs from it in its law
+    /// alone.
+    #[must_use]
+    pub fn serves(&self, cape: &Cape) -> bool {
+        reach(cape) <= self.reach
     }
 
     /// The key of the largest posterior; none where `released` cannot be read as a listed word, or all
@@ -133,8 +139,7 @@ impl Bayes {
         let weights = suspects.weights(prior);
         let mut order: Vec<u32> = (0..weights.len() as u32).collect();
         order.sort_unstable_by(|&a, &b| weights[b as usize].total_cmp(&weights[a as usize]));
-        let own = suspects.keys.iter().position(|key| cape.own(key) == Some(read[0]));
-        let first = own.map(|own| own as u32).into_iter();
+        let first = suspects.own.get(&read[0]).copied().into_iter();
         let highest = law.first(read.len());
         let (mut best, mut guess) = (0.0, None);
         for (count, t) in first.chain(order).enumerate() {
@@ -184,6 +189,21 @@ impl Suspects {
         }
         weights
     }
+}
+
+/// How many ranks have more than the least weight.
+fn reach(cape: &Cape) -> usize {
+    let law = cape.law(Level::Protected);
+    let (mut reach, mut end) = (0, law.len());
+    while reach < end {
+        let middle = usize::midpoint(reach, end);
+        if law.weight(middle + 1) > law.weight(law.len()) {
+            reach = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    reach
 }
 
 impl Row {
