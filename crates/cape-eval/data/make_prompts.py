@@ -18,6 +18,7 @@ Facts are written "one|other|third": the alternatives of one fact.
 
 import argparse
 import collections
+import hashlib
 import datetime
 import json
 import pathlib
@@ -1134,7 +1135,8 @@ def prompts():
     for kind, templates in KINDS.items():
         cases = [(text, given, rest) for text, cases, rest in templates for given in cases]
         made += [prompt(kind, number, *parts) for number, parts in enumerate(cases, 1)]
-    return made
+    # mixed, so that the first so many are of all kinds
+    return sorted(made, key=lambda one: hashlib.sha256(one["id"].encode()).digest())
 
 
 # Judging, as README.md says -------------------------------------------------------
