@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::io::{ErrorKind, IsTerminal, Write as _};
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use cape::privacy::{Evidence, Guarantee, Notion, Reach};
 use cape::sanitizer::Sanitizer;
@@ -163,7 +164,8 @@ impl<'a> Statement<'a> {
                 "         a protected word stays itself with probability {} at most, and becomes one of its\n         \
                  {k} nearest with {}; whoever must choose between two given words is right in {} of cases at most",
                 percent(most_kept),
-                percent(near),
+                // how useful it is: never above the true value
+                format_args!("{:.0}%", (100.0 * near).floor()),
                 percent(most_guessed),
             )?;
         }
@@ -293,6 +295,41 @@ pub(crate) fn bar(len: u64, what: &str) -> ProgressBar {
     let style = format!("{{bar:40}} {{pos}}/{{len}} {what}  {{elapsed}}, {{eta}} left");
     ProgressBar::new(len)
         .with_style(ProgressStyle::with_template(&style).expect("a fixed template"))
+}
+
+/// How far a long run is: a bar on a terminal, elsewhere a line from time to time.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    what: String,
+    /// When the last line was written; none on a terminal.
+    said: Option<Mutex<Instant>>,
+}
+
+/// How long a run is silent where there is no terminal.
+const SILENCE: Duration = Duration::from_secs(15);
+
+impl Progress {
+    pub(crate) fn new(len: usize, what: &str) -> Self {
+        let said = (!std::io::stderr().is_terminal()).then(|| Mutex::new(Instant::now()));
+        Self { bar: bar(len as u64, what), what: what.to_owned(), said }
+    }
+
+    /// So many are done.
+    pub(crate) fn at(&self, done: usize) {
+        self.bar.set_position(done as u64);
+        let Some(said) = &self.said else { return };
+        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+        if said.elapsed() >= SILENCE {
+            *said = Instant::now();
+            let (len, what) = (self.bar.length().unwrap_or_default(), &self.what);
+            let left = indicatif::HumanDuration(self.bar.eta());
+            note(&format!("{done} of {len} {what}, about {left} left\n"));
+        }
+    }
+
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
 }
 
 /// Progress through a file that is fetched.

@@ -284,12 +284,26 @@ fn listed(flags: &[String], file: &[String], folder: &Path) -> Done<Vec<String>>
             let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
             let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
             words.extend(lines.map(str::to_owned));
+        } else if looks_like_a_file(word_or_file) {
+            return Err(Failure::usage(
+                format!("there is no file {}", path.display()),
+                "to give words themselves, write each of them, without a path or an ending",
+            ));
         } else {
             words.push(word_or_file.trim().to_owned());
         }
     }
     Ok(words)
 }
+
+/// Whether a word can only be meant as the name of a file: taken as a word, it would protect nothing.
+fn looks_like_a_file(word: &str) -> bool {
+    let ending = Path::new(word).extension().and_then(|ending| ending.to_str());
+    word.contains(['/', '\\']) || ending.is_some_and(|ending| FILE_ENDINGS.contains(&ending))
+}
+
+/// How files with words end.
+const FILE_ENDINGS: [&str; 6] = ["txt", "csv", "tsv", "list", "lst", "words"];
 
 /// The settings of Cape on words.
 fn on_words(args: &MechanismArgs, file: &File, keep: Vec<String>) -> Done<words::Settings> {

@@ -18,8 +18,8 @@ Facts are written "one|other|third": the alternatives of one fact.
 
 import argparse
 import collections
-import hashlib
 import datetime
+import hashlib
 import json
 import pathlib
 import random

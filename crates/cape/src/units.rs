@@ -9,7 +9,7 @@
 //! - a dot, an apostrophe (`'` or `’`) or an `@` always joins (U.S., Node.js, O'Brien), and an @ makes
 //!   an e-mail address; a final 's, in any case, is public;
 //! - a hyphen joins too (well-known, COVID-19), except between two numbers (2-3 tablets) and after a
-//!   number before words alone (54-year-old);
+//!   number, two or an amount before words alone (54-year-old, 5-10-year, $5-a-day);
 //! - a colon, or a comma in prose, joins numbers (14:30, 1,200), and so do two slashes in a row of
 //!   exactly three (15/03/2024);
 //! - single spaces and hyphens join groups of digits with seven digits or more (4454 7945 1139 0933),

@@ -88,9 +88,9 @@ fn tried(data: &Data, profile: Profile, nearness: &Nearness) -> Done<Vec<Choice>
     };
     let grid =
         Grid { data, subjects: &subjects, epsilons: &EPSILONS, seeds: &seeds, tools: &tools };
-    let bar = output::bar(grid.len() as u64, "releases");
-    let ran = grid.run_unwritten(&|done| bar.set_position(done as u64));
-    bar.finish_and_clear();
+    let progress = output::Progress::new(grid.len(), "releases");
+    let ran = grid.run_unwritten(&|done| progress.at(done));
+    progress.finish();
     let mut choices = Vec::new();
     for point in summarise(&ran?.0) {
         let k = point.mechanism.parse().unwrap_or_default();

@@ -26,7 +26,7 @@ use cape_models::baselines::Kind;
 use cape_models::sentence::SentenceEncoder;
 
 use self::beside::{Ablations, middle};
-use self::subjects::{BUCKETS, LAMBDA_L, Made, Model, Words};
+use self::subjects::{BAYES_MOST, BUCKETS, LAMBDA_L, Made, Model, Words};
 use self::table::table;
 use crate::args::{ChatArgs, EvalArgs, EvalCommand, EvalMechanismArg};
 use crate::failure::{Done, Failure, io};
@@ -40,9 +40,11 @@ const EPSILONS: [f64; 7] = [1.0, 2.0, 3.0, 6.0, 10.0, 14.0, 20.0];
 const QUICK_EPSILONS: [f64; 3] = [2.0, 6.0, 12.0];
 
 /// How many prompts a quick run has, and how many of them Bayes tries.
-const QUICK: usize = 24;
-const QUICK_BAYES: usize = 4;
+const QUICK: usize = 12;
+const QUICK_BAYES: usize = 2;
 const BAYES: usize = 25;
+/// How many tokens it then looks at for a position of the paper's form.
+const QUICK_MOST: usize = 100;
 
 /// How many prompts ablations are run on, and with which values of λ_L and N_b.
 const ABLATED: usize = 100;
@@ -51,7 +53,7 @@ const COUNTS: [u32; 6] = [5, 10, 25, 50, 100, 200];
 
 /// Of how many tokens it is shown where they go.
 const TOKENS: usize = 40;
-const QUICK_TOKENS: usize = 12;
+const QUICK_TOKENS: usize = 8;
 
 /// What --corpus does not do.
 const PIECES: &str = "inferdpt draws from the pieces of the device model in their own order: the corpus has no part \
@@ -198,6 +200,7 @@ fn made<'a>(args: &EvalArgs, model: &Model, data: &'a Data, epsilon: f64) -> Don
     use EvalMechanismArg as M;
     let words = Words { vectors: args.vectors.as_deref(), corpus: args.corpus.as_deref() };
     let mechanisms = if args.mechanisms.is_empty() { &ALL[..] } else { &args.mechanisms };
+    let most = if args.quick { QUICK_MOST } else { BAYES_MOST };
     let mut made = Made::new(data, epsilon);
     for mechanism in mechanisms {
         let kind = match mechanism {
@@ -212,7 +215,7 @@ fn made<'a>(args: &EvalArgs, model: &Model, data: &'a Data, epsilon: f64) -> Don
                 continue;
             }
             M::CapePaper => {
-                let papers = || subjects::papers("cape-paper", model, BUCKETS, LAMBDA_L);
+                let papers = || subjects::papers("cape-paper", model, BUCKETS, LAMBDA_L, most);
                 made.add(Some(model), papers)?;
                 continue;
             }
@@ -250,9 +253,9 @@ fn shapes(args: &EvalArgs) -> Vec<Shape> {
 
 /// Runs a grid with a bar.
 fn conduct(grid: &Grid<'_>, path: &Path, what: &str) -> Done<(Vec<Record>, Vec<Refused>)> {
-    let bar = output::bar(grid.len() as u64, what);
-    let ran = grid.run(path, &|done| bar.set_position(done as u64));
-    bar.finish_and_clear();
+    let progress = output::Progress::new(grid.len(), what);
+    let ran = grid.run(path, &|done| progress.at(done));
+    progress.finish();
     Ok(ran?)
 }
 

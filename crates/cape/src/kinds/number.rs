@@ -31,7 +31,6 @@ pub(super) fn index(value: f64) -> usize {
 /// The value of a number or amount, whatever the public rule joined to it; negative with a minus.
 pub(super) fn value(text: &str) -> f64 {
     let Some(start) = text.find(|c: char| c.is_ascii_digit()) else { return 0.0 };
-    let sign = if text[..start].contains(['-', '−']) { -1.0 } else { 1.0 };
     let text = &text[start..];
     let end =
         text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == ',')).unwrap_or(text.len());
@@ -50,8 +49,7 @@ pub(super) fn value(text: &str) -> f64 {
     let mut groups = number.split('.');
     let (whole, decimals) = (groups.next().unwrap_or("0"), groups.next().unwrap_or("0"));
     let exponent = exponent(rest).unwrap_or(0).min(20);
-    let number: f64 = format!("{whole}.{decimals}e{exponent}").parse().unwrap_or(0.0);
-    sign * number
+    format!("{whole}.{decimals}e{exponent}").parse().unwrap_or(0.0)
 }
 
 /// What an exponent or a letter for thousands, millions or billions says: 1e5, 3m, 2bn.

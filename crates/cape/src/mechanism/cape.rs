@@ -141,6 +141,10 @@ impl Cape {
             Arc::new(lexicon.with_words(&settings.ordinary)?)
         };
         let n = lexicon.len();
+        if settings.shape.k > n {
+            let (range, value) = ("no more than the words of the list", settings.shape.k as f64);
+            return Err(Error::Setting { name: "k", range, value });
+        }
         let ordinary = match settings.epsilon_ordinary {
             Some(epsilon) => epsilon,
             None => Epsilon::new((n as f64).ln() + ORDINARY_MARGIN)?,

@@ -76,14 +76,16 @@ fn numbers(source: &Source, pieces: &mut Vec<Piece>) {
     });
 }
 
-/// Hyphens join all but two numbers, and but a number to words that follow it (54-year-old); a date has
-/// hyphens of its own and joins what it touches.
+/// Hyphens join all but two numbers, and but a number, two or an amount to words that follow (54-year-old,
+/// 5-10-year, $5-a-day); a date has hyphens of its own and joins what it touches.
 fn hyphens(source: &Source, pieces: &mut Vec<Piece>) {
     rewrite(pieces, |pieces, i| {
         let n = chain(source, pieces, i, &["-"], |_| true);
         let chain = &pieces[i..i + n];
-        if n > 1 && chain[0].kind == Kind::Number && are_words(source, &chain[1..]) {
-            return (1, None);
+        let of = |kind: Kind| chain.iter().take_while(|piece| piece.kind == kind).count();
+        let lead = of(Kind::Number).max(of(Kind::Amount).min(1));
+        if (1..=2).contains(&lead) && lead < n && are_words(source, &chain[lead..]) {
+            return (lead, None);
         }
         if !chain.iter().all(|piece| piece.kind.is_numeric()) {
             let (start, end) = (chain[0].start, chain[n - 1].end);

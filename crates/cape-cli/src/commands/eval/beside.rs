@@ -55,7 +55,7 @@ impl Ablations {
         let (mut changed, mut subjects) = (Vec::new(), Vec::new());
         let mut add = |name: &'static str, value: f64, count: usize, lambda_l: f64| {
             let mut subject =
-                subjects::papers(&format!("{name} = {value}"), model, count, lambda_l)?;
+                subjects::papers(&format!("{name} = {value}"), model, count, lambda_l, 0)?;
             changed.push((name, value));
             subject.bayes = None;
             subjects.push(subject);

@@ -18,7 +18,7 @@ use indicatif::{HumanCount, HumanDuration};
 
 use self::tasks::Task;
 use super::beside::{self, Ablations, middle};
-use super::subjects::{self, BUCKETS, LAMBDA_L, Made, Model, Words};
+use super::subjects::{self, BAYES_MOST, BUCKETS, LAMBDA_L, Made, Model, Words};
 use super::table::table;
 use super::{EPSILONS, ONE_MODEL, chat, command, conduct, make_folder, meaning, notes, write};
 use crate::args::PaperArgs;
@@ -139,7 +139,8 @@ impl Protocol<'_> {
         let corpus = self.tasks[at].store_corpus(&self.args.out)?;
         let mut made = Made::new(&self.tasks[at].data, middle(&self.epsilons));
         for (label, model) in &self.models {
-            let papers = || subjects::papers(&papers_name(label), model, BUCKETS, LAMBDA_L);
+            let papers =
+                || subjects::papers(&papers_name(label), model, BUCKETS, LAMBDA_L, BAYES_MOST);
             made.add(Some(model), papers)?;
         }
         for kind in Kind::ALL {

@@ -20,7 +20,7 @@ use crate::failure::Done;
 use crate::settings;
 
 /// How many tokens the Bayes attack looks at for a position.
-const BAYES_MOST: usize = 2000;
+pub(super) const BAYES_MOST: usize = 2000;
 
 /// The same for mechanisms on words, where each costs a sum over all words: the most promising.
 const BAYES_WORDS: usize = 100;
@@ -117,11 +117,17 @@ pub(super) fn words(profile: Profile, shape: Shape) -> Done<Subject> {
     Ok(Subject::words(&name, Lexicon::embedded(), settings))
 }
 
-/// The paper's mechanism with so many buckets and this λ_L.
-pub(super) fn papers(name: &str, model: &Model, count: usize, lambda_l: f64) -> Done<Subject> {
+/// The paper's mechanism with so many buckets and this λ_L; the Bayes attack looks at so many tokens.
+pub(super) fn papers(
+    name: &str,
+    model: &Model,
+    count: usize,
+    lambda_l: f64,
+    most: usize,
+) -> Done<Subject> {
     let utility = Utility::new(lambda_l, Utility::PAPER.d())?;
     let settings = cape_paper::Settings { bucket_count: count, utility, ..form()? };
-    Ok(Subject::cape(name, &model.id, &model.device, settings, Some(BAYES_MOST)))
+    Ok(Subject::cape(name, &model.id, &model.device, settings, Some(most)))
 }
 
 /// What it is compared with, on word vectors or, without them, on the embeddings of a model.

@@ -30,9 +30,12 @@ pub(super) fn run(args: &ExactAuditArgs, cape: &Cape, text: &str) -> Done {
     }
     let plan = cape.plan(text)?;
     let place = plan.places[number(&plan, args.word)?];
-    if place.unit.kind != Kind::Word || place.key.is_none() {
+    if place.key.is_none() {
+        return Err(Failure::new("this is sent as it is", "choose another with --word"));
+    }
+    if place.unit.kind != Kind::Word {
         return Err(Failure::new(
-            "this is no word that is drawn for",
+            format!("this is no word: its kind is {}", place.unit.kind.as_str()),
             "choose another with --word; `cape explain` shows the law of numbers and dates",
         ));
     }
