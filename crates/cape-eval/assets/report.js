@@ -70,7 +70,7 @@
         // the high one is written where curves are low, the low one where they are high
         ...["left", "right"].map((side, at) => Plot.text(chart.levels.filter((level) => level[1] < 70 === !!at), {
           y: "1", text: "0", frameAnchor: side, textAnchor: at ? "end" : "start", dx: at ? -4 : 4, dy: -7,
-          fill: muted, fontSize: 11, stroke: "var(--page)", strokeWidth: 3,
+          fill: muted, fontSize: 11, stroke: "var(--page)", strokeWidth: 3, className: "epsilon",
         })),
       );
     }

@@ -11,6 +11,7 @@ pub mod cost;
 pub mod data;
 mod draft;
 mod error;
+pub mod floor;
 pub mod grid;
 mod listing;
 pub mod measure;

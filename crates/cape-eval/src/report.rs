@@ -24,7 +24,9 @@ mod table;
 
 use serde::{Deserialize, Serialize};
 
-pub use extras::{Ablation, BookToken, Efficiency, Example, ExampleRow, Extras, Mapping, Tail};
+pub use extras::{
+    Ablation, BookToken, Efficiency, Example, ExampleRow, Extras, Floor, Mapping, Tail,
+};
 
 use crate::summary::Point;
 

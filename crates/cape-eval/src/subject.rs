@@ -235,6 +235,15 @@ impl Subject {
         }
     }
 
+    /// What it is, in a line: its settings, and what its numbers come from.
+    #[must_use]
+    pub fn about(&self) -> String {
+        let value = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let given = self.settings.iter().filter(|(_, value)| !value.is_null());
+        let given = given.map(|(name, one)| format!("{} {}", name.replace('_', " "), value(one)));
+        given.chain([self.model.clone()]).collect::<Vec<String>>().join(", ")
+    }
+
     /// Whether it is something to compare with and no mechanism.
     #[must_use]
     pub fn is_reference(&self) -> bool {

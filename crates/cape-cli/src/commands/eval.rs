@@ -14,6 +14,7 @@ use cape::privacy::Epsilon;
 use cape_eval::asked::Chat;
 use cape_eval::chat::Client;
 use cape_eval::data::{Columns, Data, Item};
+use cape_eval::floor::floors;
 use cape_eval::grid::{Grid, Refused};
 use cape_eval::measure::{Meaning, Tools};
 use cape_eval::portrait;
@@ -135,6 +136,7 @@ fn on_prompts(args: &EvalArgs) -> Done {
         extras.ablations = ablations.run(&grid, &path, "cape-paper")?;
     }
     extras.examples = portrait::examples(&records, &data);
+    extras.floors = floors(&data);
     extras.efficiency = made.costs;
     extras.notes = notes(&refused, args.vectors.is_some());
     let inferdpt = made.subjects.iter().any(|subject| subject.name == Kind::Inferdpt.name());
@@ -145,16 +147,17 @@ fn on_prompts(args: &EvalArgs) -> Done {
     if args.originals.generation.is_some() && args.chat.local_url.is_none() {
         extras.notes.push(ONE_MODEL.to_owned());
     }
-    let about = [
+    let mut about = vec![
         ("version", env!("CARGO_PKG_VERSION").to_owned()),
         ("data", format!("{}, {} prompts", data.name, data.items.len())),
         ("device model", model.id.clone()),
         ("seeds", args.seeds.to_string()),
         ("command", command()),
     ];
+    about.extend(made.subjects.iter().map(|subject| (subject.name.as_str(), subject.about())));
     let report = Report {
         title: format!("Privacy and utility on {}", data.name),
-        about: about.map(|(name, value)| (name.to_owned(), value)).into(),
+        about: about.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         points,
         extras,
     };

@@ -211,6 +211,7 @@ fn extras() -> Extras {
                 memory_mb,
             })
             .into(),
+        floors: Vec::new(),
         notes: vec![
             "All numbers of this page are made up, to look at its layout.".into(),
             "The paper measures with BERT and GPT-2; its attack takes the ten words nearest to a released one in the \

@@ -41,7 +41,7 @@ pub(super) fn charts(all: &[Ablation]) -> Vec<(String, Vec<Chart>)> {
 
 fn trade_off(group: &Group) -> Option<Chart> {
     let points: Vec<_> = group.all.iter().map(|one| one.point.clone()).collect();
-    let sets = sets(&points);
+    let sets = sets(&points, &[]);
     let first = |good: Good| sets.iter().flat_map(|set: &Set| set.measures(good)).next();
     let (privacy, utility) = (first(Good::Private)?, first(Good::Useful)?);
     let spot = |one: &Ablation| {

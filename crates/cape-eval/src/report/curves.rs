@@ -1,6 +1,7 @@
 //! How do privacy and utility go together, and how do they move with ε?
 
 use super::chart::{Axis, Body, Chart, Series, Spot, percent};
+use super::extras::Floor;
 use super::measure::{self, Good};
 use super::paper;
 use super::style::Styles;
@@ -12,15 +13,20 @@ use crate::summary::Point;
 pub(super) struct Set<'a> {
     pub(super) data: &'a str,
     pub(super) points: Vec<&'a Point>,
+    /// What is left where nothing is.
+    pub(super) floors: Vec<&'a Floor>,
 }
 
 /// The points by data, in the order in which data first appears.
-pub(super) fn sets(points: &[Point]) -> Vec<Set<'_>> {
+pub(super) fn sets<'a>(points: &'a [Point], floors: &'a [Floor]) -> Vec<Set<'a>> {
     let mut sets: Vec<Set> = Vec::new();
     for point in points {
         match sets.iter_mut().find(|set| set.data == point.data) {
             Some(set) => set.points.push(point),
-            None => sets.push(Set { data: &point.data, points: vec![point] }),
+            None => {
+                let floors = floors.iter().filter(|floor| floor.data == point.data).collect();
+                sets.push(Set { data: &point.data, points: vec![point], floors });
+            }
         }
     }
     sets
@@ -95,7 +101,7 @@ pub(super) fn trade_offs(set: &Set, styles: &Styles) -> Vec<Chart> {
                     x: Axis::new(measure::axis(privacy)),
                     y: Axis::new(measure::axis(utility)),
                     series,
-                    levels: Vec::new(),
+                    levels: floors(set, utility),
                     corner: true,
                     smooth: false,
                 },
@@ -130,6 +136,7 @@ fn by_epsilon(
             Some(Spot { x: epsilon(point)?, y, across: None, along, label: String::new() })
         });
         let mut levels = references(set, name);
+        levels.extend(floors(set, name));
         if with_paper && !series.is_empty() {
             for theirs in paper::on(set.data).into_iter().filter(|theirs| theirs.measure == name) {
                 if paper::is_level(theirs.mechanism) {
@@ -151,15 +158,17 @@ fn by_epsilon(
                 }
             }
         }
-        let caption = match measure::good(name) {
+        let better = match measure::good(name) {
             Good::Private => "Higher is more private.",
             Good::Useful => "Higher is more useful.",
             Good::Revealing => "Lower is more private.",
         };
+        let caption = [measure::meaning(name), Some(better)].into_iter().flatten();
+        let caption = caption.collect::<Vec<&str>>().join(" ");
         let y = Axis::new(measure::axis(name));
         let (x, title) = (x.clone(), measure::title(name));
         let body = Body::Curves { x, y, series, levels, corner: false, smooth: false };
-        Chart { title, caption: caption.into(), wide: false, legend: Vec::new(), body }
+        Chart { title, caption, wide: false, legend: Vec::new(), body }
     };
     let charts = measure::all(set.points.iter().copied()).into_iter().map(chart);
     charts
@@ -174,6 +183,12 @@ fn references(set: &Set, measure: &str) -> Vec<(String, f64)> {
         |point: &&Point| Some((point.mechanism.clone(), percent(point.measures.get(measure)?)?.0));
     let points = set.points.iter().filter(level).filter(|_| measure::is_task(measure));
     points.filter_map(of).collect()
+}
+
+/// What a measure is where nothing is left of a prompt, or nothing is known.
+fn floors(set: &Set, measure: &str) -> Vec<(String, f64)> {
+    let of = set.floors.iter().filter(|floor| floor.measure == measure);
+    of.map(|floor| (floor.name.clone(), 100.0 * floor.value)).collect()
 }
 
 /// A line for each mechanism, without those that have no spot.

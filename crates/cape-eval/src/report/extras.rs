@@ -22,8 +22,23 @@ pub struct Extras {
     pub examples: Vec<Example>,
     /// What it costs in time and memory.
     pub efficiency: Vec<Efficiency>,
+    /// What measures are where nothing is left.
+    pub floors: Vec<Floor>,
     /// Paragraphs: what differs from the paper, and other caveats.
     pub notes: Vec<String>,
+}
+
+/// What a measure is where nothing is left of a prompt, or an answer is guessed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Floor {
+    /// The data's name.
+    pub data: String,
+    /// The measure.
+    pub measure: String,
+    /// What it is the value of.
+    pub name: String,
+    /// The value, 0 to 1.
+    pub value: f64,
 }
 
 /// Where tokens go in 1,000 draws each.

@@ -58,12 +58,44 @@ struct Level<'a> {
 pub(super) fn of(set: &Set) -> Findings {
     let levels = levels(set);
     let mut sentences: Vec<String> = levels.iter().map(sentence).collect();
+    sentences.extend(partly(set));
     let without = set.unproven();
     if !without.is_empty() && without.len() < set.compared().len() && !levels.is_empty() {
         let names: Vec<String> = without.into_iter().map(quoted).collect();
         sentences.push(format!("No ε is proven: {}.", names.join(", ")));
     }
     Findings { sentences, table: table(set, &levels) }
+}
+
+/// Mechanisms that send many words as they are by design are not compared: what is found of the protected ones is
+/// said.
+fn partly(set: &Set) -> Option<String> {
+    let of = |(name, points): (&str, Vec<&Point>)| {
+        let last = points.last().filter(|_| is_partial(&points))?;
+        let share = |name: &str| last.measures.get(name).map(|estimate| estimate.mean);
+        let found = |attack: &str| {
+            let hidden = share(&format!("privacy {attack} on protected words"))?;
+            Some(format!("{attack} finds {} %", percent(1.0 - hidden)))
+        };
+        let found: Vec<String> = ["knn-10", "bayes"].into_iter().filter_map(found).collect();
+        Some(format!(
+            "{} protects {} % of the words that attacks count, and sends the others as they are by design; of the protected \
+             ones, at ε = {}, {}",
+            quoted(name),
+            percent(share("protected")?),
+            short(last.epsilon),
+            found.join(" and ")
+        ))
+    };
+    let all: Vec<String> = set.compared().into_iter().filter_map(of).collect();
+    (!all.is_empty()).then(|| format!("{}.", all.join("; ")))
+}
+
+/// Whether a mechanism leaves so many words as they are that neither attacks on all of them nor what is left of the text
+/// can be compared with those of mechanisms that draw for every word.
+fn is_partial(points: &[&Point]) -> bool {
+    let protected = |point: &&Point| point.measures.get("protected").map(|share| share.mean);
+    points.last().and_then(protected).is_some_and(|share| share < 0.9)
 }
 
 fn levels<'a>(set: &Set<'a>) -> Vec<Level<'a>> {
@@ -76,6 +108,9 @@ fn levels<'a>(set: &Set<'a>) -> Vec<Level<'a>> {
     let reach = |level: f64, x: &dyn Fn(&Point) -> Option<f64>| {
         let of = |utility: &'static str| {
             let curve = |(name, points): (&'a str, Vec<&Point>)| {
+                if is_partial(&points) {
+                    return (name, Reach::None);
+                }
                 (name, at(&knots(&points, x, utility), level))
             };
             (utility, set.compared().into_iter().map(curve).collect())
@@ -173,18 +208,20 @@ fn best(utility: &str, curves: &[(&str, Reach)]) -> String {
     }
     there.sort_by(|a, b| b.1[0].total_cmp(&a.1[0]));
     let label = measure::label(utility);
-    let Some((name, y, epsilon)) = there.first() else {
+    let said = |(name, y, epsilon): &(&str, [f64; 3], f64)| {
+        format!("{} {} % (ε ≈ {})", quoted(name), percent(y[0]), tenth(*epsilon))
+    };
+    let Some(first) = there.first() else {
         return format!("no curve of {label} is there");
     };
-    let next = match there.get(1) {
-        Some((second, z, _)) => {
-            let apart = if z[2] < y[1] { "" } else { ", not told apart by the intervals" };
-            format!("then {} with {} %{apart}", quoted(second), percent(z[0]))
-        }
-        None => "the only one there".into(),
-    };
-    let (name, share, epsilon) = (quoted(name), percent(y[0]), tenth(*epsilon));
-    format!("highest {label} with {name}, {share} % at ε ≈ {epsilon} ({next})")
+    // whoever reaches as high as the first does from below is not told apart from it
+    let alike: Vec<String> =
+        there.iter().filter(|(_, y, _)| y[2] >= first.1[1]).map(said).collect();
+    match (&alike[..], there.get(alike.len())) {
+        ([only], None) => format!("{label}: {only} alone is there, so nothing is compared"),
+        ([best], Some(next)) => format!("highest {label}: {best}, then {}", said(next)),
+        (alike, _) => format!("{label} not told apart by the intervals: {}", alike.join(", ")),
+    }
 }
 
 /// A name that has a comma would fall apart in a sentence.
@@ -277,11 +314,13 @@ mod tests {
         ]));
         assert_eq!(
             text,
-            "There: highest ROUGE-L with b, 53.0 % at ε ≈ 6 (then “a, x” with 50.0 %, not told apart by the \
-             intervals); not reached by c (0.1 to 0.2)."
+            "There: ROUGE-L not told apart by the intervals: b 53.0 % (ε ≈ 6), “a, x” 50.0 % (ε ≈ 6); not reached by c \
+             (0.1 to 0.2)."
         );
+        let text = sentence(&level(vec![("a", near(0.5)), ("b", near(0.6))]));
+        assert_eq!(text, "There: highest ROUGE-L: b 60.0 % (ε ≈ 6), then a 50.0 % (ε ≈ 6).");
         let text = sentence(&level(vec![("a", near(0.5)), ("b", Reach::None)]));
-        assert!(text.ends_with("(the only one there)."));
+        assert!(text.ends_with("alone is there, so nothing is compared."));
         assert!(sentence(&level(vec![("b", Reach::None)])).contains("no curve"));
     }
 }

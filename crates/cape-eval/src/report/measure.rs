@@ -65,6 +65,58 @@ pub(super) fn label(name: &str) -> String {
     }
 }
 
+/// What it is, in a sentence.
+pub(super) fn meaning(name: &str) -> Option<&'static str> {
+    let attack = name.strip_prefix("privacy ").or_else(|| name.strip_prefix("guessed "));
+    Some(match attack.unwrap_or(name) {
+        "knn-1" => "KNN-1 takes the word nearest to the one that was sent.",
+        "knn-10" => "KNN-10 finds a word that is among the ten nearest to the one that was sent.",
+        "mti" => {
+            "MTI masks the word that was sent, and takes what a masked language model expects there."
+        }
+        "bayes" => {
+            "Bayes knows the mechanism, expects what a masked language model expects, and takes the word that \
+             most probably was there."
+        }
+        "llm" => {
+            "LLM: a chat model writes what it takes the whole prompt to have been; a word is found if that has it."
+        }
+        "rouge_l" => {
+            "ROUGE-L is the longest common subsequence of the words of prompt and release, as a share."
+        }
+        "similarity" => {
+            "Similarity is the cosine of a sentence encoder’s vectors of prompt and release."
+        }
+        "accuracy" => "Accuracy: a chat model classifies the release; the share of true labels.",
+        "unread answers" => "Unread: the share of its answers that are no label.",
+        "task" => {
+            "Tasks done: a chat model answers the release, names are put back, and the answer holds all facts \
+             and has the form that was asked for."
+        }
+        "details" => {
+            "Details: of the private values that a good answer repeats, those that it has."
+        }
+        "preferred" => {
+            "Preferred: of this answer and the one to the prompt itself a model calls this one better; a half where the \
+             order decides."
+        }
+        "agreement" => {
+            "Agreement: where the rules pass one answer only and the model is sure, how often they mean the same."
+        }
+        "coherence" => "Coherence is the similarity of a prompt and what continues it in the end.",
+        "alignment" => {
+            "Alignment is the similarity of that and of what the service writes after the prompt itself."
+        }
+        "unchanged" => {
+            "Stays the same: of the words that attacks count, those that were sent as they were."
+        }
+        "protected" => {
+            "Protected: of the words that attacks count, those that the profile protects."
+        }
+        _ => return None,
+    })
+}
+
 /// The same at the beginning of a line.
 pub(super) fn title(name: &str) -> String {
     let label = label(name);

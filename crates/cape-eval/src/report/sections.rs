@@ -49,8 +49,8 @@ impl Group {
 
 /// All sections that have something to show.
 pub(super) fn all(report: &Report) -> Vec<Section> {
-    let (styles, sets) = (Styles::of(report), curves::sets(&report.points));
     let extras = &report.extras;
+    let (styles, sets) = (Styles::of(report), curves::sets(&report.points, &extras.floors));
     let mut all = vec![in_short(&sets)];
     all.extend(by_data(&sets, &styles));
     all.push(section(
@@ -101,7 +101,7 @@ pub(super) fn all(report: &Report) -> Vec<Section> {
     let costs = cost_table(&extras.efficiency).into_iter().collect();
     all.push(section("costs", "Time and memory", COSTS, [Group::tables("", costs)]));
     all.retain(|section| !section.groups.is_empty());
-    if let Some(guide) = guide(&all) {
+    if let Some(guide) = guide(&all, &report.points) {
         let after = all.iter().take_while(|section| section.id == "summary").count();
         all.insert(after, guide);
     }
@@ -191,14 +191,20 @@ fn in_short(sets: &[Set]) -> Section {
 }
 
 /// What each section answers, before the first of them.
-fn guide(all: &[Section]) -> Option<Section> {
+fn guide(all: &[Section], points: &[Point]) -> Option<Section> {
     let item = |section: &Section| {
         let (_, hint) = GUIDE.iter().find(|(id, _)| *id == section.id)?;
         Some(format!("{}: {hint}", section.title))
     };
     let items: Vec<String> = all.iter().filter_map(item).collect();
-    let text = "The measures are shares in percent. Privacy against an attack is the share of tokens that it fails \
-                to recover; ROUGE-L is how much of the wording is left, similarity how much of the meaning.";
+    let text = "The measures are shares in percent. Privacy against an attack is the share of words that it fails \
+                to find, among those that are neither stopwords nor punctuation; what was sent as it is counts as found.";
+    let mut meanings: Vec<String> = Vec::new();
+    for name in measure::all(points) {
+        let meaning = measure::meaning(name).map(str::to_owned);
+        meanings.extend(meaning.filter(|meaning| !meanings.contains(meaning)));
+    }
+    let items = meanings.into_iter().chain(items).collect();
     let group = Group { items, ..Group::default() };
     (!group.is_empty()).then(|| section("reading", "How to read this", text, [group]))
 }

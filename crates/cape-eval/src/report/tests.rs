@@ -84,6 +84,12 @@ fn full() -> Report {
             token_ms: 2.5,
             memory_mb: 125.0,
         }],
+        floors: vec![Floor {
+            data: "sst2".into(),
+            measure: "rouge_l".into(),
+            name: "stopwords alone kept".into(),
+            value: 0.4,
+        }],
         notes: vec!["Made up.".into()],
     };
     report
@@ -135,6 +141,7 @@ fn hostile() -> Report {
     extras.examples[0].original = text();
     (extras.examples[0].rows[0].mechanism, extras.examples[0].rows[0].released) = (text(), text());
     extras.efficiency[0].mechanism = text();
+    (extras.floors[0].data, extras.floors[0].name) = (text(), text());
     extras.notes = vec![text()];
     report
 }
