@@ -35,6 +35,7 @@ const WIKITEXT: &str = " = London = \n\n the old city of london was a long road 
 const MODELS: &str = "tiny/bert-tiny,tiny/gpt2-tiny,tiny/distilbert-tiny";
 const CAPES: [&str; 3] =
     ["cape-paper, bert-tiny", "cape-paper, gpt2-tiny", "cape-paper, distilbert-tiny"];
+const OURS: [&str; 2] = ["cape-everything", "cape"];
 const BASELINES: [&str; 5] = ["santext", "santext+", "custext", "custext+", "inferdpt"];
 
 /// A folder with small data and vectors, and a hub on this machine.
@@ -139,9 +140,9 @@ fn the_whole_protocol_runs() {
     let place = Place::new();
     let ran = place.run(&place.asking(&["--pull", "--out", "out"]));
     assert_eq!(ran.code, 0, "{}", ran.err);
-    // 2 prompts a task; 8 mechanisms at 7 values of ε, the prompts as they are at one, and 2 by the
+    // 2 prompts a task; 10 mechanisms at 7 values of ε, the prompts as they are at one, and 2 by the
     // local model alone; 11 ablations
-    let all = 2 * (3 * (8 * 7 + 1) + 1 + 11 * 7);
+    let all = 2 * (3 * (10 * 7 + 1) + 1 + 11 * 7);
     assert!(ran.err.contains("prompts: 2 of SST-2, 2 of QNLI, 2 of WikiText\n"), "{}", ran.err);
     assert!(ran.err.contains(&format!("{all} releases; about ")), "{}", ran.err);
     assert!(ran.err.contains(&format!("{all} records and the report are in out")), "{}", ran.err);
@@ -150,7 +151,7 @@ fn the_whole_protocol_runs() {
         ["accuracy", "similarity", "rouge_l", "privacy knn-10", "privacy mti", "privacy llm"];
     let continued =
         ["coherence", "alignment", "coherence without extraction", "privacy knn-10", "privacy llm"];
-    for mechanism in CAPES.iter().chain(&BASELINES) {
+    for mechanism in CAPES.iter().chain(&OURS).chain(&BASELINES) {
         for epsilon in [1.0, 2.0, 3.0, 6.0, 10.0, 14.0, 20.0] {
             for (data, names) in
                 [("SST-2", &classified[..]), ("QNLI", &classified), ("WikiText", &continued)]
@@ -198,7 +199,7 @@ fn the_whole_protocol_runs() {
         .map(|one| one["name"].as_str().unwrap())
         .collect();
     assert_eq!((ablated.len(), ablated.iter().filter(|name| **name == "N_b").count()), (77, 35));
-    assert_eq!(extras["mapping"].as_array().unwrap().len(), 8 * 7);
+    assert_eq!(extras["mapping"].as_array().unwrap().len(), 10 * 7);
     let page = std::fs::read_to_string(place.home.path("out/report.md")).unwrap();
     for row in [
         "| cape-paper, bert-tiny | Cape (BERT) | accuracy |",
@@ -213,7 +214,7 @@ fn the_whole_protocol_runs() {
         assert!(page.contains(row), "{row}");
     }
     let costs = extras["efficiency"].as_array().unwrap();
-    assert_eq!(costs.len(), 8);
+    assert_eq!(costs.len(), 10);
     for cost in costs {
         let number = |name: &str| cost[name].as_f64().unwrap();
         assert!(number("set_up_s") > 0.0 && number("memory_mb") >= 0.0, "{cost}");

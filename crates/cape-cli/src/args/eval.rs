@@ -136,7 +136,7 @@ pub(crate) struct ChatArgs {
 
 #[derive(Subcommand)]
 pub(crate) enum EvalCommand {
-    /// Run the paper's whole protocol: SST-2, QNLI and WikiText with its three device models and
+    /// Run the paper's whole protocol: SST-2, QNLI and WikiText with ours, its three device models and
     /// all baselines, beside its numbers (prompts in a file of this name: cape eval ./paper)
     ///
     /// It takes hours to days; a run that was stopped goes on from its records. Without a chat

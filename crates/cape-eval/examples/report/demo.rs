@@ -202,23 +202,31 @@ fn extras() -> Extras {
         tails,
         ablations,
         examples: examples(),
-        efficiency: [("cape", 0.08, 61.0, 125.0), ("santext", 41.0, 3.1, 810.0), ("custext", 12.4, 1.2, 160.0)]
-            .map(|(name, set_up_s, prompt_ms, memory_mb)| Efficiency {
-                mechanism: name.into(),
-                set_up_s,
-                prompt_ms,
-                token_ms: prompt_ms / 24.0,
-                memory_mb,
-            })
-            .into(),
+        efficiency: [
+            ("cape", 0.08, 61.0, 125.0),
+            ("santext", 41.0, 3.1, 810.0),
+            ("custext", 12.4, 1.2, 160.0),
+        ]
+        .map(|(name, set_up_s, prompt_ms, memory_mb)| Efficiency {
+            mechanism: name.into(),
+            set_up_s,
+            prompt_ms,
+            token_ms: prompt_ms / 24.0,
+            memory_mb,
+        })
+        .into(),
         floors: Vec::new(),
-        notes: vec![
-            "All numbers of this page are made up, to look at its layout.".into(),
-            "The paper measures with BERT and GPT-2; its attack takes the ten words nearest to a released one in the \
-             embeddings of BERT."
-                .into(),
-        ],
+        notes: notes(),
     }
+}
+
+fn notes() -> Vec<String> {
+    vec![
+        "All numbers of this page are made up, to look at its layout.".into(),
+        "The paper measures with BERT and GPT-2; its attack takes the ten words nearest to a released one in the \
+         embeddings of BERT."
+            .into(),
+    ]
 }
 
 fn examples() -> Vec<Example> {

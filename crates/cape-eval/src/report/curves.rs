@@ -21,12 +21,11 @@ pub(super) struct Set<'a> {
 pub(super) fn sets<'a>(points: &'a [Point], floors: &'a [Floor]) -> Vec<Set<'a>> {
     let mut sets: Vec<Set> = Vec::new();
     for point in points {
-        match sets.iter_mut().find(|set| set.data == point.data) {
-            Some(set) => set.points.push(point),
-            None => {
-                let floors = floors.iter().filter(|floor| floor.data == point.data).collect();
-                sets.push(Set { data: &point.data, points: vec![point], floors });
-            }
+        if let Some(set) = sets.iter_mut().find(|set| set.data == point.data) {
+            set.points.push(point);
+        } else {
+            let floors = floors.iter().filter(|floor| floor.data == point.data).collect();
+            sets.push(Set { data: &point.data, points: vec![point], floors });
         }
     }
     sets

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use cape::metric::rouge_l;
-use cape::text::{Outcome, ReleasedToken};
+use cape::text::{Outcome, ReleasedToken, Why};
 
 use super::prompts;
 use crate::chat::{ChatError, Client, Options};
@@ -27,9 +27,18 @@ pub fn guess(client: &Client, released: &str, options: &Options) -> Result<Strin
 /// What a guess is worth, by the prompt and what became of its tokens.
 #[must_use]
 pub fn restored(original: &str, tokens: &[ReleasedToken], guess: &str) -> Restored {
-    let sensitive = tokens.iter().filter(|token| !matches!(token.outcome, Outcome::Kept(_)));
-    let places: Vec<_> = sensitive.map(|token| token.start..token.end).collect();
-    Restored { words: recall(original, &places, guess), rouge_l: rouge_l(original, guess) }
+    let places = |wanted: fn(Outcome) -> bool| -> Vec<Range<usize>> {
+        let tokens = tokens.iter().filter(|token| wanted(token.outcome));
+        tokens.map(|token| token.start..token.end).collect()
+    };
+    let drawn = places(|outcome| !matches!(outcome, Outcome::Kept(_)));
+    let mut words = recall(original, &drawn, guess);
+    // whoever reads what was sent as it is has found it
+    let read = places(
+        |outcome| matches!(outcome, Outcome::Kept(why) if !matches!(why, Why::Stopword | Why::Punctuation)),
+    );
+    words += recall(original, &read, original);
+    Restored { words, rouge_l: rouge_l(original, guess) }
 }
 
 /// How many of the prompt's sensitive words occur in a guess, in whatever order: each as often as it
@@ -69,7 +78,7 @@ fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use cape::text::{TokenId, Why};
+    use cape::text::TokenId;
 
     use super::*;
 
@@ -114,6 +123,9 @@ mod tests {
         let tokens = [token(0, 3, kept), token(4, 10, drawn), token(11, 15, Outcome::Number(7))];
         let worth = restored("The prince 1974", &tokens, "The prince was");
         assert_eq!(worth.words, Hits { found: 1, of: 2 });
+        // but a word that is sent as it is needs no finding
+        let sent = [token(0, 3, kept), token(4, 10, Outcome::Kept(Why::Common))];
+        assert_eq!(restored("The prince", &sent, "").words, Hits { found: 1, of: 1 });
         assert!((worth.rouge_l - 2.0 / 3.0).abs() < 1e-12);
     }
 }

@@ -5,7 +5,10 @@ mod tasks;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use cape::levels::Profile;
+use cape::mechanism::cape::SHAPE;
 use cape::privacy::Epsilon;
+use cape_eval::floor::floors;
 use cape_eval::grid::{Grid, Refused};
 use cape_eval::measure::Tools;
 use cape_eval::portrait;
@@ -105,6 +108,7 @@ impl Protocol<'_> {
             }
             count += records.len();
             extras.examples.extend(portrait::examples(&records, &task.data));
+            extras.floors.extend(floors(&task.data));
             report.points.extend(points);
             refused.extend(here);
         }
@@ -133,11 +137,15 @@ impl Protocol<'_> {
         self.tasks[at].folder(&self.args.out).join(name)
     }
 
-    /// The paper's mechanism on each device model, the baselines, and what there is to compare with.
+    /// Cape on words, the paper's mechanism on each device model, the baselines, and what there is to compare
+    /// with.
     fn made(&self, at: usize) -> Done<Made<'_>> {
         let (_, first) = &self.models[0];
         let corpus = self.tasks[at].store_corpus(&self.args.out)?;
         let mut made = Made::new(&self.tasks[at].data, middle(&self.epsilons));
+        for profile in [Profile::Everything, Profile::Personal] {
+            made.add(None, || subjects::words(profile, SHAPE))?;
+        }
         for (label, model) in &self.models {
             let papers =
                 || subjects::papers(&papers_name(label), model, BUCKETS, LAMBDA_L, BAYES_MOST);
