@@ -286,7 +286,8 @@ fn listed(flags: &[String], file: &[String], folder: &Path) -> Done<Vec<String>>
             words.extend(lines.map(str::to_owned));
         } else if looks_like_a_file(word_or_file) {
             return Err(Failure::usage(
-                format!("there is no file {}", path.display()),
+                // its name may be a word that is not to be shown
+                "a file of words that was given is not there",
                 "to give words themselves, write each of them, without a path or an ending",
             ));
         } else {
@@ -299,7 +300,8 @@ fn listed(flags: &[String], file: &[String], folder: &Path) -> Done<Vec<String>>
 /// Whether a word can only be meant as the name of a file: taken as a word, it would protect nothing.
 fn looks_like_a_file(word: &str) -> bool {
     let ending = Path::new(word).extension().and_then(|ending| ending.to_str());
-    word.contains(['/', '\\']) || ending.is_some_and(|ending| FILE_ENDINGS.contains(&ending))
+    ["/", "./", "../", "~/"].iter().any(|start| word.starts_with(start))
+        || ending.is_some_and(|ending| FILE_ENDINGS.contains(&ending))
 }
 
 /// How files with words end.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use cape::keep::STOPWORDS;
+use cape::keep::is_stopword;
 use cape::metric::rouge_l;
 
 use crate::data::Data;
@@ -36,7 +36,7 @@ pub fn floors(data: &Data) -> Vec<Floor> {
 fn stopwords_alone(text: &str) -> String {
     let word = |word: &str| {
         let own = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-        let stays = own.is_empty() || STOPWORDS.lines().any(|stopword| stopword == own);
+        let stays = own.is_empty() || is_stopword(&own);
         if stays { word.to_owned() } else { "\u{fffd}x".to_owned() }
     };
     text.split_whitespace().map(word).collect::<Vec<String>>().join(" ")

@@ -7,6 +7,12 @@ use crate::text::Why;
 /// NLTK's English stopwords, one a line.
 pub const STOPWORDS: &str = include_str!("stopwords_en.txt");
 
+/// Whether a word, in lower case, is one of them.
+#[must_use]
+pub fn is_stopword(word: &str) -> bool {
+    STOPWORDS.lines().any(|stopword| stopword == word)
+}
+
 /// The words that are not sensitive. Matching ignores case and looks at whole words only.
 #[derive(Clone)]
 pub struct KeepList {

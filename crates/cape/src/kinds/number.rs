@@ -28,7 +28,7 @@ pub(super) fn index(value: f64) -> usize {
     if distance(before) <= distance(after) { before } else { after }
 }
 
-/// The value of a number or amount, whatever the public rule joined to it; negative with a minus.
+/// The value of a number or amount, whatever the public rule joined to it; a minus does not count.
 pub(super) fn value(text: &str) -> f64 {
     let Some(start) = text.find(|c: char| c.is_ascii_digit()) else { return 0.0 };
     let text = &text[start..];
