@@ -97,7 +97,27 @@ fn what_cannot_be_evaluated_is_refused() {
             &["eval", "sst2.tsv", "--limit", "0"],
             &["eval", "sst2.tsv", "--mechanisms", "cape,nothing"],
             &["eval", "sst2.tsv", "--llm-url", "http://127.0.0.1:1/v1"],
+            &["eval", "sst2.tsv", "--mechanisms", "masked"],
+            &["eval", "sst2.tsv", "--mechanisms", "cape-instructed"],
+            &[
+                "eval",
+                "sst2.tsv",
+                "--compare",
+                "--llm-url",
+                "http://127.0.0.1:1/v1",
+                "--llm-model",
+                "m",
+            ],
             // raw prompts do not go elsewhere
+            &[
+                "eval",
+                "sst2.tsv",
+                "--compare",
+                "--llm-url",
+                "http://example.com/v1",
+                "--llm-model",
+                "m",
+            ],
             &[
                 "eval",
                 "sst2.tsv",

@@ -1,6 +1,7 @@
 //! What a chat model makes of a release: the data's task, an answer, a continuation, and the prompt restored.
 
-use std::sync::OnceLock;
+use std::collections::HashMap;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use cape::text::ReleasedToken;
 use cape_models::sentence::cosine;
@@ -12,13 +13,17 @@ use crate::draft::Back;
 use crate::measure::{Meaning, SPANS};
 use crate::record::{Hits, Record};
 use crate::tasks::rules::Rules;
-use crate::tasks::{self, restore};
+use crate::tasks::{self, Case, restore};
 
 /// A chat model, and what it is asked.
 pub struct Chat {
     client: Client,
     /// How many prompts, from the first, it attacks.
     attacked: usize,
+    /// How many questions are under way at a time.
+    pub(crate) at_once: usize,
+    /// What it said of sentences: at a large ε many releases are the same.
+    classified: Mutex<HashMap<String, String>>,
     /// The one that sees prompts and what was made of their releases; the same one without it.
     local: Option<Client>,
     /// What the prompts themselves are for.
@@ -57,7 +62,20 @@ impl Chat {
     /// With this client, which attacks so many prompts from the first.
     #[must_use]
     pub fn new(client: Client, attacked: usize) -> Self {
-        Self { client, attacked, local: None, originals: Originals::Unseen }
+        Self {
+            client,
+            attacked,
+            at_once: 1,
+            classified: Mutex::default(),
+            local: None,
+            originals: Originals::Unseen,
+        }
+    }
+
+    /// It is asked so many questions at a time.
+    #[must_use]
+    pub fn at_once(self, at_once: usize) -> Self {
+        Self { at_once, ..self }
     }
 
     /// It continues the prompts as well, for coherence and alignment.
@@ -99,7 +117,7 @@ impl Chat {
         record: &mut Record,
     ) -> Result<()> {
         if let Some(case) = item.case(sent.text) {
-            let correct = tasks::accuracy(&self.client, &case, &CLASSIFY)?;
+            let correct = case.correct(&self.classified(&case)?);
             tasks::note(record, &case, correct);
         }
         if let Some(rules) = &item.rules {
@@ -123,6 +141,19 @@ impl Chat {
             self.continued(item, sent.text, &expected[record.prompt], meaning, record)?;
         }
         Ok(())
+    }
+
+    /// What it says of a sentence, which it is asked once.
+    fn classified(&self, case: &Case<'_>) -> Result<String> {
+        let messages = case.messages();
+        let question = messages.each_ref().map(|message| message.text.as_str()).join("\n");
+        let known = || self.classified.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(answer) = known().get(&question) {
+            return Ok(answer.clone());
+        }
+        let answer = self.client.complete(&messages, &CLASSIFY)?.text;
+        known().insert(question, answer.clone());
+        Ok(answer)
     }
 
     /// The answer to a release, with the user's own words in it: whether it does the task, and whether it is

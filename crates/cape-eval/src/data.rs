@@ -21,6 +21,8 @@ pub struct Item {
     pub spans: Vec<Span>,
     /// What an answer to it must be.
     pub rules: Option<Rules>,
+    /// The part that says what is to be done, and is not private.
+    pub instruction: Option<String>,
 }
 
 impl Item {
@@ -206,7 +208,9 @@ fn lines(text: &str, columns: &Columns) -> std::result::Result<Vec<Item>, String
             .then(|| serde_json::from_value(Value::Object(object.clone())))
             .transpose()
             .map_err(|_| format!("line {number}: its facts, details or format cannot be read"))?;
-        items.push(Item { text, label: label.map(field).transpose()?, spans, rules });
+        let instruction = object.get("instruction").and_then(Value::as_str).map(str::to_owned);
+        let label = label.map(field).transpose()?;
+        items.push(Item { text, label, spans, rules, instruction });
     }
     Ok(items)
 }

@@ -1,12 +1,14 @@
 //! Prompts released, whatever a mechanism cuts them into.
 
+use std::sync::Arc;
+
 use cape::assemble::assemble;
-use cape::keep::{KeepList, STOPWORDS};
+use cape::keep::{self, KeepList};
 use cape::kinds::Kind;
 use cape::levels::Key;
 use cape::lexicon::fold;
 use cape::mechanism::Mechanism;
-use cape::mechanism::cape::{Cape, Drawn, Place};
+use cape::mechanism::cape::{Cape, Drawn, Place, Settings};
 use cape::restore::{Restorer, Wanted};
 use cape::rng::{CryptoRng, Generator, Secret, seeded};
 use cape::sanitizer::written;
@@ -145,12 +147,27 @@ pub(crate) fn masked(tokenizer: &Tokenizer, prompts: &[(usize, &Item)]) -> Resul
 /// What stands for a word that is not listed.
 const UNLISTED: TokenId = TokenId(u32::MAX);
 
-/// Releases prompts by Cape on words. The id of a token is its place on the list.
-pub(crate) fn on_words(cape: &Cape, seed: u64, prompts: &[(usize, &Item)]) -> Result<Vec<Draft>> {
+/// Releases prompts by Cape on words. The id of a token is its place on the list. Instructions may be sent as
+/// they are.
+pub(crate) fn on_words(
+    cape: &Cape,
+    instructed: bool,
+    seed: u64,
+    prompts: &[(usize, &Item)],
+) -> Result<Vec<Draft>> {
     prompts
         .iter()
         .map(|&(number, item)| {
             let secret = Secret::seeded(seed, number as u64);
+            let keeping = match &item.instruction {
+                Some(instruction) if instructed => {
+                    let keep = vec![instruction.clone()];
+                    let settings = Settings { keep, ..cape.settings().clone() };
+                    Some(Cape::new(Arc::clone(cape.lexicon()), settings)?)
+                }
+                _ => None,
+            };
+            let cape = keeping.as_ref().unwrap_or(cape);
             let plan = cape.plan(&item.text)?;
             let drawn = cape.draw(&plan, &secret);
             let release = written(cape, &item.text, &plan, &drawn, true);
@@ -235,8 +252,7 @@ impl Draft {
 }
 
 fn is_stopword(place: &Place, text: &str) -> bool {
-    let word = fold(place.unit.of(text));
-    place.unit.kind == Kind::Word && STOPWORDS.lines().any(|stopword| stopword == word)
+    place.unit.kind == Kind::Word && keep::is_stopword(&fold(place.unit.of(text)))
 }
 
 #[cfg(test)]
@@ -264,5 +280,19 @@ mod tests {
         assert!(
             hidden.clone().count() >= 4 && hidden.clone().all(|token| token.released.is_empty())
         );
+    }
+
+    #[test]
+    fn an_instruction_may_be_sent_as_it_is() {
+        let text = "Is Zoltan in Ghent? Answer Ja or Nee.".to_owned();
+        let instruction = Some("Answer Ja or Nee.".to_owned());
+        let item = Item { text, instruction, ..Item::default() };
+        let cape = Cape::new(cape::lexicon::Lexicon::embedded(), Settings::default()).unwrap();
+        let ends = |instructed: bool, seed: u64| {
+            let draft = &on_words(&cape, instructed, seed, &[(0, &item)]).unwrap()[0];
+            draft.text.ends_with("Answer Ja or Nee.")
+        };
+        assert!((0..20).all(|seed| ends(true, seed)));
+        assert!(!(0..20).all(|seed| ends(false, seed)));
     }
 }

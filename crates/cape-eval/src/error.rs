@@ -28,6 +28,9 @@ pub enum Error {
         /// What differs.
         why: String,
     },
+    /// The system starts no more threads.
+    #[error("threads cannot be started")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
     /// A chat model did not answer.
     #[error("the chat model failed")]
     Chat(#[from] crate::chat::ChatError),

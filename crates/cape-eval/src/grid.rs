@@ -73,7 +73,12 @@ impl Grid<'_> {
         let (file, records) = open(path)?;
         self.check(path, &records)?;
         let file = Mutex::new(file);
-        self.go_on(self.known(records), &|new| append(&file, path, new), progress)
+        let known = self.known(records);
+        // a thread waits while a chat model thinks
+        let asked = self.tools.chat.as_ref().map_or(0, |chat| chat.at_once);
+        let threads = asked.max(rayon::current_num_threads());
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
+        pool.install(|| self.go_on(known, &|new| append(&file, path, new), progress))
     }
 
     /// Runs all of it, and writes nothing down.

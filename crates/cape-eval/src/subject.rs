@@ -56,12 +56,21 @@ pub struct Subject {
 }
 
 enum Form {
-    Cape(Arc<Listing>, words::Settings),
+    Cape(Arc<Listing>, words::Settings, Instructions),
     CapePaper(Device, Settings),
     Words(Box<Words>),
     Nothing(Device),
     Masked(Device),
     Alone(Device),
+}
+
+/// What becomes of the instruction of a prompt, where the data says which part that is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instructions {
+    /// It is perturbed as all else is.
+    Perturbed,
+    /// It is sent as it is, as `--instruction` does it.
+    Sent,
 }
 
 /// A baseline without its ε.
@@ -127,6 +136,16 @@ impl Subject {
         Self::listed(name, Arc::new(Listing::new(lexicon)), settings)
     }
 
+    /// The same with instructions sent as they are.
+    #[must_use]
+    pub fn instructed(mut self) -> Self {
+        if let Form::Cape(_, _, instructions) = &mut self.form {
+            *instructions = Instructions::Sent;
+            self.settings.insert("instruction".to_owned(), json!("sent as it is"));
+        }
+        self
+    }
+
     /// Cape on words with laws of several shapes, each by its own name. What attackers work out is shared.
     #[must_use]
     pub fn laws(
@@ -156,7 +175,7 @@ impl Subject {
             settings: all,
             knn: None,
             bayes: None,
-            form: Form::Cape(listing, settings),
+            form: Form::Cape(listing, settings, Instructions::Perturbed),
         }
     }
 
@@ -277,7 +296,10 @@ impl Subject {
             (Ok(mechanism), Some((tokenizer, keep))) => {
                 draft::on_tokens((tokenizer, &keep), mechanism, seed, prompts)
             }
-            (Err(cape), _) => draft::on_words(cape, seed, prompts),
+            (Err(cape), _) => {
+                let sent = matches!(self.form, Form::Cape(_, _, Instructions::Sent));
+                draft::on_words(cape, sent, seed, prompts)
+            }
             (Ok(_), None) => unreachable!("what works on tokens has a tokenizer"),
         }
     }
@@ -316,7 +338,7 @@ impl Subject {
     /// The listed words, of Cape on words.
     pub(crate) fn listing(&self) -> Option<&Listing> {
         match &self.form {
-            Form::Cape(listing, _) => Some(listing),
+            Form::Cape(listing, ..) => Some(listing),
             _ => None,
         }
     }
@@ -325,7 +347,7 @@ impl Subject {
     pub fn at(&self, epsilon: f64) -> Result<At> {
         let epsilon = Epsilon::new(epsilon)?;
         Ok(match &self.form {
-            Form::Cape(listing, settings) => {
+            Form::Cape(listing, settings, _) => {
                 let settings = words::Settings { epsilon, ..settings.clone() };
                 let cape = Cape::new(Arc::clone(&listing.lexicon), settings)?;
                 let guessing = listing.guessing(&cape);

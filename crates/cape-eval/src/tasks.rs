@@ -59,16 +59,7 @@ impl Case<'_> {
     }
 }
 
-/// Whether the model classifies as it should; none if its answer cannot be read.
-pub fn accuracy(
-    client: &Client,
-    case: &Case<'_>,
-    options: &Options,
-) -> Result<Option<bool>, ChatError> {
-    Ok(case.correct(&client.complete(&case.messages(), options)?.text))
-}
-
-/// Writes down what [`accuracy`] said. An answer that cannot be read is neither right nor wrong: it is
+/// Writes down whether an answer was the true one. An answer that cannot be read is neither right nor wrong: it is
 /// counted apart.
 pub fn note(record: &mut Record, case: &Case<'_>, correct: Option<bool>) {
     match correct {

@@ -13,7 +13,7 @@ use cape_eval::grid::Grid;
 use cape_eval::measure::Tools;
 use cape_eval::subject::{MASKED, Subject};
 use cape_eval::tasks::labels::{Entailed, Sentiment};
-use cape_eval::tasks::{Case, accuracy, extraction, generation, preferred, restore};
+use cape_eval::tasks::{Case, extraction, generation, preferred, restore};
 use serde_json::{Value, json};
 
 use server::{Reply, Server};
@@ -37,7 +37,10 @@ fn tasks_ask_and_read() {
         (qnli, "No.", Some(false)),
     ] {
         let server = say(answer);
-        assert_eq!(accuracy(&client(&server), &case, &OPTIONS).unwrap(), correct);
+        assert_eq!(
+            case.correct(&client(&server).complete(&case.messages(), &OPTIONS).unwrap().text),
+            correct
+        );
         let body: Value = serde_json::from_str(&server.requests()[0].body).unwrap();
         assert_eq!(body["messages"][1]["content"], case.messages()[1].text);
     }

@@ -19,7 +19,7 @@ pub(crate) struct EvalArgs {
     #[arg(long)]
     pub(crate) quick: bool,
 
-    /// Mechanisms, by name; none sends prompts as they are [default: all but masked and none]
+    /// Mechanisms, by name; none sends prompts as they are [default: all but cape-instructed, masked and none]
     #[arg(short, long, value_name = "NAME,…", value_delimiter = ',', value_enum)]
     pub(crate) mechanisms: Vec<EvalMechanismArg>,
 
@@ -124,6 +124,11 @@ pub(crate) struct ChatArgs {
     #[arg(long, value_name = "N", default_value_t = 25, requires = "llm_url")]
     pub(crate) llm_attack: usize,
 
+    /// How many questions it is asked at a time; more than the server has slots wait there
+    #[arg(long, value_name = "N", default_value_t = 8, requires = "llm_url")]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) llm_at_once: u16,
+
     /// Another chat model, which makes a continuation of the prompt of what that one wrote after the
     /// release, and is measured alone [default: the same one]
     #[arg(long, value_name = "URL", requires = "local_model", requires = "llm_url")]
@@ -201,6 +206,8 @@ pub(crate) struct PaperArgs {
 pub(crate) enum EvalMechanismArg {
     /// Whole words, profile personal: ε is ε₁
     Cape,
+    /// The same, with the instruction of each prompt sent as it is, where the file has one
+    CapeInstructed,
     /// Whole words, profile everything
     CapeEverything,
     /// The paper's

@@ -187,6 +187,14 @@ fn check(args: &EvalArgs, data: &Data) -> Done {
             "give .jsonl with the field facts, as crates/cape-eval/data/README.md describes it",
         ));
     }
+    if args.mechanisms.contains(&EvalMechanismArg::CapeInstructed)
+        && data.items.iter().all(|item| item.instruction.is_none())
+    {
+        return Err(Failure::usage(
+            "cape-instructed has no instruction to send: no prompt of the file has one",
+            "give .jsonl with the field instruction: the part of the text that is not private",
+        ));
+    }
     if args.mechanisms.contains(&EvalMechanismArg::Masked)
         && data.items.iter().all(|item| item.spans.is_empty())
     {
@@ -207,13 +215,13 @@ fn made<'a>(args: &EvalArgs, model: &Model, data: &'a Data, epsilon: f64) -> Don
     let mut made = Made::new(data, epsilon);
     for mechanism in mechanisms {
         let kind = match mechanism {
-            M::Cape | M::CapeEverything => {
-                let profile = match mechanism {
-                    M::Cape => Profile::Personal,
-                    _ => Profile::Everything,
-                };
+            M::Cape | M::CapeInstructed | M::CapeEverything => {
                 for shape in shapes(args) {
-                    made.add(None, || subjects::words(profile, shape))?;
+                    made.add(None, || match mechanism {
+                        M::Cape => subjects::words(Profile::Personal, shape),
+                        M::CapeInstructed => subjects::instructed(shape),
+                        _ => subjects::words(Profile::Everything, shape),
+                    })?;
                 }
                 continue;
             }
@@ -272,7 +280,7 @@ fn chat(args: &ChatArgs) -> Done<Option<Chat>> {
     let (Some(url), Some(model)) = (&args.llm_url, &args.llm_model) else { return Ok(None) };
     let key = std::env::var("OPENAI_API_KEY").ok();
     let client = Client::new(url, model, key).map_err(cape_eval::Error::from)?;
-    let chat = Chat::new(client, args.llm_attack);
+    let chat = Chat::new(client, args.llm_attack).at_once(args.llm_at_once.into());
     let (Some(url), Some(model)) = (&args.local_url, &args.local_model) else {
         return Ok(Some(chat));
     };

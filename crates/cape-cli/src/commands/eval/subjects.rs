@@ -106,6 +106,15 @@ pub(super) fn words(profile: Profile, shape: Shape) -> Done<Subject> {
         Profile::Names => "cape-names",
         Profile::Personal => "cape",
     };
+    named(name, profile, shape)
+}
+
+/// Profile personal, with the instructions of prompts sent as they are.
+pub(super) fn instructed(shape: Shape) -> Done<Subject> {
+    Ok(named("cape-instructed", Profile::Personal, shape)?.instructed())
+}
+
+fn named(name: &str, profile: Profile, shape: Shape) -> Done<Subject> {
     let name = match shape {
         SHAPE => name.to_owned(),
         Shape { k, alpha: None } => format!("{name} k={k}"),
