@@ -22,8 +22,35 @@ spreadsheets laptop laptops tablet tablets screenshot homework essay essays reci
 cannot someone everybody anybody nobody everyone anyone something anything nothing everything
 gonna wanna gotta kinda that'll who'd who'll who're who've how'd how'll why'd where'd
 invoice invoices invoiced reimbursement euro euros cents deadline deadlines backend frontend endpoint
+inbox outbox booking bookings rebook reschedule rescheduled instalment instalments installment installments overdue unpaid prepaid
+payer payers payee payees lender lenders borrower borrowers lessee lessor sublet landlady landladies indemnify remit forthwith
+hereby herein thereof whereas notwithstanding addendum annex payslip payslips payroll timesheet timesheets onboarding
+offboarding recruiter recruiters recruiting handover canteen workmen workman kilo kilos spreadsheet stapler projector
+out-of-office part-time full-time follow-up check-in check-out take-off hand-over sign-up two-sentence one-sentence
 today tomorrow yesterday tonight weekday weekdays weekend weekends
-kg mg mcg ml cl cm mm km lb lbs oz ft mph kph kb mb gb tb ghz mhz kw kwh am pm
+ca wo sha kg mg mcg ml cl cm mm km lb lbs oz ft mph kph kb mb gb tb ghz mhz kw kwh am pm
+""")
+
+# Words of programs: what languages, shells and queries reserve, and names that most programs use.
+CODE = words("""
+abs alter arg args argv asc async autoincrement await awk begin bool boolean break by byte bytes cat cd char chmod chown chr
+class cmd coalesce commit config const constraint continue cp create cron crontab curl cwd datetime db dbs debug def default 
+delete desc dev dict diff dir dirname distinct div drop echo elif else endif endpoint enum env eof error eval except exec export
+extends extern false fatal finally float fn for foreach foreign from full func function getattr global goto grep group
+groupby gzip having href idx if img impl import in index info init inline inner input insert instanceof int integer interface
+iter join key kwargs lambda left len let libs limit localhost log logger login ls malloc map mkdir mut mv namespace new
+nonlocal null nullable num obj offset order os outer params parse parseint parser passwd ping pop primary print printf
+println private proc protected pub public push py qty query raise range readme references regex repo repos req retry
+return rgb right rm rmdir rollback root rsync scp select self serial sh src srv static std stderr stdin stdout strcmp
+strlen struct substr sudo switch sys table tar tbody timestamp tmp todo touch trace trait trigger true try tuple typedef typeof
+uint union unsigned untar update usr utf uuid values var varchar vec view vim void warn warning wget where while xargs yield
+zsh
+""")
+
+# Short for what every office has; in capitals, and no state's or country's code.
+ABBREVIATIONS = words("""
+IT HR CEO CFO CTO COO CV QA UI UX PC CD DIY FYI ASAP ETA KPI ROI SEO CRM ERP GPS PS RSVP TBD VAT VIP NGO MBA PhD AI ML EOD
+PTO NDA SLA TOS OTP SMS LED LCD HDMI IDE SDK CLI GUI
 """)
 
 # No name even with a capital inside a sentence: what opens a quotation, a clause after a colon, or a title.

@@ -25,6 +25,7 @@ ROOTS = {
     "P": ["politician.1", "politician.2"],
     "C": ["crime.1", "criminal.1"],
 }
+BY_HAND = {"I": lists.ILLNESS, "B": lists.BODY, "R": lists.RELIGION, "P": lists.POLITICS, "X": lists.SEXUALITY, "C": lists.CRIME, "M": lists.MONEY}
 DRUGS = ["medicine.2", "drug.1", "vaccine.1"]
 # Of these roots only words outside the ordinary ones take the class; ordinary words take it from the lists alone.
 
@@ -41,12 +42,14 @@ def offensive(net: sources.WordNet) -> set[str]:
     return found - set(lists.NOT_OFFENSIVE)
 
 
-def ordinary(args, net, lower, inside, rank) -> set[str]:
+def ordinary(args, net, lower, inside, rank, stop, rated) -> set[str]:
     """Ordinary words: SCOWL 10, what is frequent of SCOWL 20 and 35, contractions, stopwords, common compounds."""
     kinds = [f"{k}-words" for k in ("english", "american", "british", "british_z")]
     size = sources.scowl(args.scowl, kinds, [10, 20, 35, 40, 50])
     sensitive = {w for roots in ROOTS.values() for w, place in net.under(roots).items() if not place}
     sensitive |= {w + "s" for w in sensitive}
+    # pancreatic, paralysed, harassed
+    stems = {w[:5] for w in sensitive | {w for words in BY_HAND.values() for w in words} if len(w) > 4}
     found = set()
     for word, s in size.items():
         if not word.islower() or len(word) < 2:
@@ -57,11 +60,14 @@ def ordinary(args, net, lower, inside, rank) -> set[str]:
         # the web knows words of offices, kitchens and trade that other text seldom has
         frequent = frequent or r < 14_000 and often >= 2 and word not in sensitive
         frequent = frequent or s == 35 and (r < 12_000 and often >= 30 or often >= 200) or s >= 40 and (r < 9_000 and often >= 20 or often >= 300)
+        # what is no noun says how things are, and seldom a private fact
+        adds = s <= 40 and often >= 25 and word[:5] not in stems and form(word, net, stop, rated) in "345678"
+        frequent = frequent or adds
         if frequent and (often >= 0.5 * inside[word.title()] or s == 10 or often >= 200):
             found.add(word)
     found |= {w for w, s in sources.scowl(args.scowl, ["english-contractions"], [10, 35, 40]).items() if w.islower()}
     found |= {w for w in STOPWORDS.read_text().split() if sources.plain(w)}
-    found |= set(lists.ORDINARY_EXTRA)
+    found |= set(lists.ORDINARY_EXTRA) | set(lists.CODE)
     for word, often in lower.items():
         if "-" in word and often >= 100 and all(p in found or p in ("co", "ex", "non", "re", "anti", "pre", "mid") for p in word.split("-")):
             found.add(word)
@@ -163,6 +169,7 @@ def build(args):
         counts.write_bytes(pickle.dumps(sources.text_counts(args.text)))
     lower, inside, first = pickle.loads(counts.read_bytes())
     stop = set(STOPWORDS.read_text().split()) | set(lists.FUNCTION)
+    rated = sources.vader()
     bad = offensive(net)
     census, faker = sources.census(), sources.faker_names()
     people, place_kind, parts = sources.places()
@@ -176,14 +183,14 @@ def build(args):
     census = {k: fix(v) for k, v in census.items()}
 
     entries: dict[str, set[str]] = collections.defaultdict(set)
-    plain_words = ordinary(args, net, lower, inside, rank) - bad
+    plain_words = ordinary(args, net, lower, inside, rank, stop, rated) - bad
     for word in plain_words:
         entries[word] |= set("lo")
     for word in set(lists.DAYS):
         entries[word] |= {"d"} if word in lists.DAYS_UNLISTED else {"d", "l"}
     for word in lists.LANGUAGES:
         entries[word] |= set("lkt") if word in lists.BIG_LANGUAGES else set("lt")
-    for word in lists.SOFTWARE:
+    for word in lists.SOFTWARE + lists.ABBREVIATIONS:
         entries[word] |= set("lk") if word not in lists.COMPANIES else {"l"}  # an employer is no instruction
     for word in lists.TITLES:
         entries[word] |= {"l"}
@@ -195,7 +202,7 @@ def build(args):
                 and w not in people and w in upper and inside[w] > lower[w.lower()]}
     demonyms |= set(lists.LANGUAGES) | set(lists.DEMONYMS)
     weight = name_weights(census, faker, people, place_kind, set(lists.COMPANIES), demonyms)
-    for word in lists.DAYS + lists.SOFTWARE + lists.TITLES + lists.RELIGION + lists.ILLNESS:  # March and Python are no family names here
+    for word in lists.DAYS + lists.SOFTWARE + lists.ABBREVIATIONS + lists.TITLES + lists.RELIGION + lists.ILLNESS:  # March and Python are no family names here
         weight.pop(word, None)
     for word in demonyms:
         weight[word] = {"t": 1}
@@ -235,12 +242,11 @@ def build(args):
             entries[word].add("p")
 
     # Sensitive classes.
-    by_hand = {"I": lists.ILLNESS, "B": lists.BODY, "R": lists.RELIGION, "P": lists.POLITICS, "X": lists.SEXUALITY, "C": lists.CRIME, "M": lists.MONEY}
     drugs = set(lists.ILLNESS_DRUGS)
     for word, place in net.under(DRUGS).items():
         if place == 0:
             drugs.add(word)
-    for letter, words in by_hand.items():
+    for letter, words in BY_HAND.items():
         for word in words:
             if word in lists.HARMLESS or word.lower() in bad:
                 continue
@@ -343,7 +349,6 @@ def build(args):
         "numerals": set(lists.NUMERALS),
         "common": {w: common(w) for w in order},
     }
-    rated = sources.vader()
     flags = {w: final[w] | set(form(w, net, stop, rated)) for w in order}
     return order, flags, info
 
@@ -377,7 +382,7 @@ def main() -> None:
         print(c, "all", tally[c], "listed", listed[c], "ordinary", ordinary_[c])
     (args.cache / "info.pickle").write_bytes(pickle.dumps((order, flags, info)))
     if not args.words_only:
-        vectors.make(order, flags, info, args.out, args.cache)
+        vectors.make(order, flags, info, args.text, args.out, args.cache)
 
 
 if __name__ == "__main__":

@@ -231,16 +231,21 @@ TITLES = set("Mr Mrs Ms Dr Prof St Sr Jr Gen Col Capt Lt Sgt Rev Sen Rep Gov Mes
 TOKEN = re.compile(r"[A-Za-z]+(?:['-][A-Za-z]+)*|[.!?\n]")
 
 
-def text_counts(file: pathlib.Path) -> tuple[collections.Counter, collections.Counter, collections.Counter]:
-    """How often each word is written in lower case, with a capital inside a sentence, and first in one."""
-    lower, inside, first = (collections.Counter() for _ in range(3))
+def texts(file: pathlib.Path):
+    """The texts of a file: its lines, or the field `text` of each."""
     stream = open(file, "rb")
     if file.suffix == ".zst":
         import zstandard
 
         stream = zstandard.ZstdDecompressor().stream_reader(stream)
     for line in io.TextIOWrapper(stream, "utf-8"):
-        text = (json.loads(line)["text"] if ".jsonl" in file.name else line).replace("’", "'").replace("<br />", "\n")
+        yield (json.loads(line)["text"] if ".jsonl" in file.name else line).replace("’", "'").replace("<br />", "\n")
+
+
+def text_counts(file: pathlib.Path) -> tuple[collections.Counter, collections.Counter, collections.Counter]:
+    """How often each word is written in lower case, with a capital inside a sentence, and first in one."""
+    lower, inside, first = (collections.Counter() for _ in range(3))
+    for text in texts(file):
         start, before = True, ""
         for word in TOKEN.findall(text):
             if word in ".!?\n":

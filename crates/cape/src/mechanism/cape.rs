@@ -342,7 +342,9 @@ impl Cape {
             return None;
         }
         let lower = key.form.to_lowercase();
+        let is_software = self.lexicon.flags(&key.form).is_some_and(Flags::is_software);
         let through_lower = key.level == Level::Ordinary
+            && !is_software
             && self.lexicon.flags(&lower).is_some_and(Flags::is_common);
         let lower_entry = through_lower.then(|| self.lexicon.listed(&lower)).flatten();
         lower_entry

@@ -15,6 +15,8 @@ pub(super) fn pieces(source: &Source) -> Vec<Piece> {
         if let Some(end) = shapes::key_block(source, at) {
             pieces.push(Piece { start: at, end, kind: Kind::Secret });
             at = end;
+        } else if let Some(len) = clitic(source, at) {
+            at += len;
         } else if source.is_private(at) {
             at = run(source, at, &mut pieces);
         } else {
@@ -98,6 +100,19 @@ fn final_s(source: &Source, at: usize) -> Option<usize> {
         && !source.is_private(end)
         && (connector(source, end).is_none() || source.text[end..].starts_with('_'));
     ends.then_some(end - at)
+}
+
+/// What is left of "not", "are" or "have" where tokenizers part it from the word before.
+const CLITICS: [&str; 8] = ["'s", "n't", "'re", "'ve", "'ll", "'d", "'m", "'t"];
+
+/// The length of a clitic that begins here, between white space, in prose.
+fn clitic(source: &Source, at: usize) -> Option<usize> {
+    let is_space = |c: Option<char>| c.is_none_or(char::is_whitespace);
+    if source.is_data() || !is_space(source.char_before(at)) {
+        return None;
+    }
+    let word = source.text[at..].split(char::is_whitespace).next()?;
+    CLITICS.contains(&word.replace('’', "'").as_str()).then_some(word.len())
 }
 
 /// Whether `://` and a character of a unit follow.

@@ -38,8 +38,9 @@ pub(super) fn units(source: &Source, mut pieces: Vec<Piece>) -> Vec<Unit> {
             }
         }
         let before = &source.text[after..start];
-        let first = units.is_empty() || is_first(before);
-        let capital = first && !(in_line >= LONG_LINE && goes_on(before));
+        let starts = units.is_empty() || is_first(before);
+        let first = starts || is_opened(before);
+        let capital = starts && !(in_line >= LONG_LINE && goes_on(before));
         in_line = if before.contains(is_break) { 1 } else { in_line + 1 };
         units.push(Unit { start, end, kind, first, capital });
         after = end;
@@ -133,6 +134,12 @@ fn is_first(separator: &str) -> bool {
         ended = matches!(c, '.' | '!' | '?') || ended && closes;
     }
     false
+}
+
+/// Whether a separator ends in a mark that opens a quotation, brackets or bold type.
+fn is_opened(separator: &str) -> bool {
+    let before = separator.trim_end_matches(|c| "\"'“‘«‹„([{*_`".contains(c));
+    before.len() < separator.len() && before.ends_with(|c: char| c.is_whitespace() || c == ':')
 }
 
 /// A line of so many units that ends in no mark was broken for its length.

@@ -93,7 +93,9 @@ fn a_final_s_is_a_separator() {
             ("1990's", "number:1990"),
             ("Alice's-book", "Alice's-book"),
             ("x's's", "x's"),
-            ("James' 's", "James|s"),
+            ("James' 's", "James"),
+            ("do n't 'll it’s 've 'S", "do|it|S"),
+            ("xn't 'sa 't.", "xn't|sa|t"),
             ("it'sa", "it'sa"),
             ("https://x.org/a's", "url:https://x.org/a"),
             ("bob@x.org's", "email:bob@x.org"),
@@ -268,6 +270,7 @@ fn first_places() {
         ("a.b c .d", "a.b"),
         ("**End.** Next", "End Next"),
         ("wait... what, no; x: y", "wait what"),
+        ("say \"Yes\" or “No”, (Maybe) **Bold** x:'Y' a\"b c(d", "say Yes No Maybe Bold Y"),
     ] {
         assert_eq!(firsts(text), expected, "{text}");
     }
@@ -314,7 +317,6 @@ const WORDS: &[&str] = &[
     "Z",
     "x",
     "k",
-    "m",
     "bn",
 ];
 
@@ -567,7 +569,7 @@ proptest! {
         check_release(&text, options, seed)?;
     }
 
-    /// No character off the list is left between units, but for the s of a final 's, numbers of
+    /// No character off the list is left between units, but for the s of a final 's, clitics, numbers of
     /// lists, escapes and literals.
     #[test]
     fn separators_are_public(text in nasty()) {
@@ -579,13 +581,20 @@ proptest! {
             let suffix = gap[..gap.len() - rest.len()].ends_with(['\'', '’']);
             let gap = rest.strip_prefix(['s', 'S']).filter(|_| suffix).unwrap_or(rest);
             for line in gap.split(['\n', '\r']) {
-                let line = line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
+                let words = line.split_whitespace().filter(|word| !is_clitic(word));
+                let line = words.collect::<Vec<_>>().join(" ");
+                let line = line.trim_start_matches(|c: char| c.is_ascii_digit());
                 prop_assert!(!line.contains(char::is_alphanumeric), "{:?}", text);
                 prop_assert!(!line.contains(['😀', '−', '€', '\u{200b}', '\u{301}']), "{:?}", text);
             }
             at = end;
         }
     }
+}
+
+fn is_clitic(word: &str) -> bool {
+    let word = word.replace('’', "'");
+    ["'s", "n't", "'re", "'ve", "'ll", "'d", "'m", "'t"].contains(&word.as_str())
 }
 
 /// How many cases, more by the usual variable.
