@@ -66,7 +66,7 @@ enum Form {
 
 /// What becomes of the instruction of a prompt, where the data says which part that is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Instructions {
+enum Instructions {
     /// It is perturbed as all else is.
     Perturbed,
     /// It is sent as it is, as `--instruction` does it.
