@@ -27,6 +27,8 @@ use crate::subject::{At, Subject};
 pub struct Tools {
     /// The masked model of the attack by masks.
     pub attacker: Option<Device>,
+    /// How many prompts, from the first, it attacks by masks.
+    pub masked_prompts: usize,
     /// How many prompts, from the first, the Bayes attack is tried on.
     pub bayes_prompts: usize,
     /// How many prompts, from the first, are recorded with their release.
@@ -99,7 +101,8 @@ pub fn measure(
         let mut release = Release { subject, at, item, tokens, released, words, positions };
         release.knn();
         let bayes = number < tools.bayes_prompts;
-        let guessed = match (&tools.attacker, at) {
+        let attacker = tools.attacker.as_ref().filter(|_| bayes || number < tools.masked_prompts);
+        let guessed = match (attacker, at) {
             (Some(_), At::Alone(_)) => release.nothing("mti"),
             (Some(attacker), _) => Some(release.mask(attacker, bayes)?),
             (None, _) => None,

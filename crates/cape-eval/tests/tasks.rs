@@ -106,6 +106,7 @@ fn answers_to_releases_get_the_users_words_back() {
     ];
     let tools = Tools {
         attacker: Some(device.clone()),
+        masked_prompts: usize::MAX,
         bayes_prompts: 0,
         examples: 1,
         meaning: None,

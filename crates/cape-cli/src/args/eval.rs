@@ -47,6 +47,10 @@ pub(crate) struct EvalArgs {
     #[arg(long, value_name = "N")]
     pub(crate) bayes: Option<usize>,
 
+    /// Try the attack by masks, which takes a pass of the device model, on the first so many prompts [default: all]
+    #[arg(long, value_name = "N")]
+    pub(crate) masks: Option<usize>,
+
     /// Also vary λ_L and N_b of the paper's form, on the first 100 prompts
     #[arg(long)]
     pub(crate) ablations: bool,

@@ -81,6 +81,7 @@ fn tried(data: &Data, profile: Profile, nearness: &Nearness) -> Done<Vec<Choice>
     let subjects = Subject::laws(Lexicon::embedded(), &settings, &laws);
     let tools = Tools {
         attacker: Some(cape_models::load(cape_models::DEFAULT)?),
+        masked_prompts: 0,
         bayes_prompts: usize::MAX,
         examples: 0,
         meaning: None,

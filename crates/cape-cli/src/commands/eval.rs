@@ -104,6 +104,7 @@ fn on_prompts(args: &EvalArgs) -> Done {
     let seeds: Vec<u64> = (0..args.seeds).collect();
     let tools = Tools {
         attacker: Some(model.device.clone()),
+        masked_prompts: args.masks.unwrap_or(usize::MAX),
         bayes_prompts: bayes,
         examples: EXAMPLES,
         meaning: args.encoder.as_deref().map(|name| meaning(name, &data)).transpose()?,

@@ -252,6 +252,7 @@ fn tools(args: &PaperArgs, task: &Task, first: &Model) -> Done<Tools> {
     make_folder(&task.folder(&args.out))?;
     Ok(Tools {
         attacker: Some(first.device.clone()),
+        masked_prompts: usize::MAX,
         bayes_prompts: args.bayes,
         examples: EXAMPLES,
         meaning: Some(meaning(&args.encoder, &task.data)?),
