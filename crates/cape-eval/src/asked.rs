@@ -138,7 +138,7 @@ impl Chat {
             }
         }
         if let (Originals::Continued(expected), Some(meaning)) = (&self.originals, meaning) {
-            self.continued(item, sent.text, &expected[record.prompt], meaning, record)?;
+            self.continued(item, sent, &expected[record.prompt], meaning, record)?;
         }
         Ok(())
     }
@@ -227,22 +227,25 @@ impl Chat {
     fn continued(
         &self,
         item: &Item,
-        text: &str,
+        sent: Sent<'_>,
         expected: &OnceLock<String>,
         meaning: &Meaning,
         record: &mut Record,
     ) -> Result<()> {
         let y = self.expected(item, expected)?;
-        let noisy = tasks::generation(&self.client, text, &CONTINUE)?;
+        let noisy = tasks::generation(&self.client, sent.text, &CONTINUE)?;
+        let restored = sent.back.restore(noisy.clone());
         let local = self.local.as_ref().unwrap_or(&self.client);
         let extracted = tasks::extraction(local, &item.text, &noisy, &CONTINUE)?;
-        let vectors = meaning.vectors(&[&item.text, y, &noisy, &extracted])?;
-        let [x, y, noisy, extracted] = &vectors[..] else { return Ok(()) };
+        let vectors = meaning.vectors(&[&item.text, y, &noisy, &restored, &extracted])?;
+        let [x, y, noisy, restored, extracted] = &vectors[..] else { return Ok(()) };
         for (name, a, b) in [
             ("coherence", x, extracted),
             ("alignment", y, extracted),
             ("coherence without extraction", x, noisy),
             ("alignment without extraction", y, noisy),
+            ("coherence restored", x, restored),
+            ("alignment restored", y, restored),
         ] {
             record.scores.insert(name.into(), cosine(a, b));
         }

@@ -107,6 +107,10 @@ pub(super) fn meaning(name: &str) -> Option<&'static str> {
         "alignment" => {
             "Alignment is the similarity of that and of what the service writes after the prompt itself."
         }
+        "coherence restored" | "alignment restored" => {
+            "Restored: the service’s continuation of the release with the user’s own names put back, without a \
+             local model."
+        }
         "unchanged" => {
             "Stays the same: of the words that attacks count, those that were sent as they were."
         }
