@@ -10,8 +10,8 @@ use ring::hkdf::{HKDF_SHA256, Prk, Salt};
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 
+use crate::conversation::Place;
 use crate::error::{Error, KeyError, Result};
-use crate::place::Place;
 
 const LENGTH: usize = 32;
 

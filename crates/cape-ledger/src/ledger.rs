@@ -5,12 +5,12 @@ use std::time::SystemTime;
 
 use sqlx::{AnyConnection, Row};
 
+use crate::conversation::{Conversation, Place};
 use crate::day::Day;
 use crate::error::{Error, Result};
 use crate::key::{Key, Spender};
 use crate::limits::{Each, Left, Limits};
 use crate::micros::Micros;
-use crate::place::{Conversation, Place};
 use crate::store::{Missing, Store, within};
 
 /// What a release costs.

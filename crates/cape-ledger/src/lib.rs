@@ -8,20 +8,20 @@
 #![doc = include_str!("ledger.md")]
 
 mod book;
+mod conversation;
 mod day;
 mod error;
 mod key;
 mod ledger;
 mod limits;
 mod micros;
-mod place;
 mod store;
 
 pub use book::{Account, Book};
+pub use conversation::{Conversation, Place};
 pub use day::Day;
 pub use error::{Error, KeyError, Result};
 pub use key::{Key, Spender};
 pub use ledger::{Cost, Fresh, Ledger, Receipt};
 pub use limits::{Each, Left, Limit, Limits, Refusal};
 pub use micros::{Micros, ParseMicrosError};
-pub use place::{Conversation, Place};

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use cape_ledger::Error as LedgerError;
 
-use crate::body::Refusal;
-use crate::headers;
+use crate::request::body::Refusal;
+use crate::request::headers;
 
 /// Why the proxy cannot start.
 #[derive(Debug, thiserror::Error)]

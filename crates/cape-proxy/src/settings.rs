@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use cape_ledger::Limits;
 use serde::Deserialize;
 
-use crate::policy::Policy;
+use crate::request::policy::Policy;
 
 /// What the operator sets.
 #[derive(Clone, Debug, Deserialize)]

@@ -4,9 +4,9 @@ use axum::body::Body;
 use axum::http::Response;
 use serde_json::{Map, Value, json};
 
-use crate::body::Rule;
-use crate::own::json_response;
-use crate::service::ROUTES;
+use crate::request::body::Rule;
+use crate::server::local::json_response;
+use crate::server::service::ROUTES;
 
 /// GET /openapi.json
 pub(crate) async fn openapi() -> Response<Body> {
@@ -14,7 +14,7 @@ pub(crate) async fn openapi() -> Response<Body> {
 }
 
 fn description() -> Value {
-    let text = Rule::Object(&[("text", Rule::Text(crate::policy::Field::User))]);
+    let text = Rule::Object(&[("text", Rule::Text(crate::request::policy::Field::User))]);
     let texts = json!({"type": "object", "properties": {
         "texts": {"type": "array", "items": {"type": "string"}}}});
     let mut paths = Map::new();

@@ -7,9 +7,9 @@ use std::time::Duration;
 use axum::http::{HeaderMap, Method};
 use serde_json::{Value, json};
 
+use crate::answer::sse::{self, Events};
 use crate::error::{Error, Fault};
 use crate::settings::Settings;
-use crate::sse::{self, Events};
 use crate::upstream::Upstream;
 
 /// The messages that ask for an answer, from the true prompt and the noisy answer.

@@ -10,13 +10,13 @@ use axum::http::{HeaderMap, Response};
 use cape_ledger::Cost;
 use serde_json::{Value, json};
 
-use crate::body::{self, Refusal, Rule, pattern};
 use crate::error::{Code, Fault};
-use crate::exchange::{permit, state, whole};
-use crate::own::json_response;
-use crate::policy::{Action, Field, Gate, Policy};
-use crate::service::Service;
-use crate::{headers, release};
+use crate::request::body::{self, Refusal, Rule, pattern};
+use crate::request::policy::{Action, Field, Gate, Policy};
+use crate::request::{headers, release};
+use crate::server::forward::{permit, state, whole};
+use crate::server::local::json_response;
+use crate::server::service::Service;
 
 /// What is perturbed of what LiteLLM sends.
 const TEXTS: &[(&str, Rule)] = &[("texts", Rule::List(&Rule::Text(Field::User)))];

@@ -10,7 +10,7 @@ use super::pattern;
 use super::refusal::Refusal;
 use super::rule::{Entry, Rule};
 use super::segments::{Kind, segments};
-use crate::policy::{Action, Field, Gate, Names, Policy, Removal};
+use crate::request::policy::{Action, Field, Gate, Names, Policy, Removal};
 
 type Read<T> = Result<T, Refusal>;
 

@@ -7,9 +7,9 @@ use futures_util::stream;
 use reqwest::Response;
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::answers::Overheard;
+use crate::answer::remember::Overheard;
+use crate::answer::sse::Events;
 use crate::error::{Dialect, Fault};
-use crate::sse::Events;
 use crate::upstream::fault;
 
 /// Where a stream stands. When the client goes away it is dropped, and with it the connection to

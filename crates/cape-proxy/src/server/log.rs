@@ -11,8 +11,8 @@ use cape::rng::{self, CryptoRng};
 use cape_ledger::Cost;
 
 use crate::error::{Code, Dialect, Fault};
-use crate::headers;
-use crate::service::{ROUTES, Service};
+use crate::request::headers;
+use crate::server::service::{ROUTES, Service};
 
 /// Wraps a request. Its path is logged only where it is one of ours: another could hold text.
 pub(crate) async fn watch(

@@ -5,7 +5,7 @@ use super::super::rule::Rule::{
     TextOrTree, Tool, ToolName, Tree, Word,
 };
 use super::{EFFORT, Entry, Rule, TIER, TOKENS};
-use crate::policy::Field::{Assistant, System, ToolCalls, ToolResults, User};
+use crate::request::policy::Field::{Assistant, System, ToolCalls, ToolResults, User};
 
 const CACHE: Rule = Object(&[("type", Word(&["ephemeral"])), ("ttl", Word(&["5m", "1h"]))]);
 

@@ -5,7 +5,7 @@ use super::super::rule::Rule::{
     Strip, Text, TextOrTree, Tool, ToolName, TreeInString, Word,
 };
 use super::{CALL, EFFORT, Entry, Rule, TIER, TOKENS};
-use crate::policy::Field::{Assistant, System, ToolCalls, ToolResults, User};
+use crate::request::policy::Field::{Assistant, System, ToolCalls, ToolResults, User};
 
 const STATUS: Rule = Word(&["in_progress", "completed", "incomplete"]);
 

@@ -11,18 +11,18 @@ use cape::sanitizer::Sanitizer;
 use cape_ledger::{Ledger, Limits};
 use tokio::sync::Semaphore;
 
-use crate::body::tables::{anthropic, openai, responses};
+use crate::answer::extractor::{Ask, Extractor};
+use crate::answer::to_events::Answer;
 use crate::error::{Dialect, Error};
-use crate::exchange::{self, Route};
-use crate::extractor::{Ask, Extractor};
-use crate::metrics::Metrics;
-use crate::perturber::Perturber;
-use crate::policy::{Action, Policy};
-use crate::replay::Answer;
+use crate::request::body::tables::{anthropic, openai, responses};
+use crate::request::perturber::Perturber;
+use crate::request::policy::{Action, Policy};
+use crate::server::forward::{self, Route};
+use crate::server::log;
+use crate::server::metrics::Metrics;
+use crate::server::{guardrail, local, openapi};
 use crate::settings::Settings;
 use crate::upstream::Upstream;
-use crate::watch;
-use crate::{guardrail, openapi, own};
 
 /// What every request shares.
 pub struct Service {
@@ -115,20 +115,20 @@ pub(crate) const ROUTES: [&Route; 5] = [
 /// Every path that is served. Any other is a 404 that forwards nothing.
 pub fn router(service: Arc<Service>) -> Router {
     let mut router = Router::new()
-        .route("/v1/models", get(own::models))
-        .route("/perturb", post(own::perturb))
+        .route("/v1/models", get(local::models))
+        .route("/perturb", post(local::perturb))
         .route("/beta/litellm_basic_guardrail_api", post(guardrail::guard))
         .route("/openapi.json", get(openapi::openapi))
-        .route("/health", get(own::health))
-        .route("/ready", get(own::ready))
-        .route("/metrics", get(own::metrics));
+        .route("/health", get(local::health))
+        .route("/ready", get(local::ready))
+        .route("/metrics", get(local::metrics));
     for route in ROUTES {
-        let forward = move |service, request| exchange::forward(service, request, route);
+        let forward = move |service, request| forward::forward(service, request, route);
         router = router.route(&format!("/v1/{}", route.path), post(forward));
     }
     router
-        .fallback(own::not_found)
-        .method_not_allowed_fallback(own::wrong_method)
-        .layer(middleware::from_fn_with_state(Arc::clone(&service), watch::watch))
+        .fallback(local::not_found)
+        .method_not_allowed_fallback(local::wrong_method)
+        .layer(middleware::from_fn_with_state(Arc::clone(&service), log::watch))
         .with_state(service)
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::rule::{Entry, Rule};
 use super::tables::{anthropic::MESSAGES, openai, responses::RESPONSES};
 use super::{Refusal, read};
-use crate::policy::{Action, Gate, Names, Policy, Removal};
+use crate::request::policy::{Action, Gate, Names, Policy, Removal};
 
 const ROUTES: [(&str, &[Entry]); 5] = [
     ("chat", openai::CHAT),

@@ -5,7 +5,7 @@ use super::super::rule::Rule::{
     Text, TextOrTree, Tool, ToolName, TreeInString, Word,
 };
 use super::{CALL, EFFORT, Entry, Rule, STOP, TIER, TOKENS};
-use crate::policy::Field::{Assistant, System, ToolCalls, ToolResults, User};
+use crate::request::policy::Field::{Assistant, System, ToolCalls, ToolResults, User};
 
 const SYSTEM: Rule = Object(&[
     ("role", Word(&["system", "developer"])),

@@ -9,12 +9,12 @@ use std::time::SystemTime;
 use cape_ledger::{Conversation, Cost, Fresh, Spender};
 use serde_json::{Value, json};
 
-use crate::body::{self, Said};
-use crate::exchange::Route;
-use crate::gather::Gathered;
-use crate::policy::{Names, Policy};
-use crate::replay::Answer;
-use crate::service::Service;
+use crate::answer::from_events::Gathered;
+use crate::answer::to_events::Answer;
+use crate::request::body::{self, Said};
+use crate::request::policy::{Names, Policy};
+use crate::server::forward::Route;
+use crate::server::service::Service;
 
 /// An answer that is still to come, and what it follows.
 pub(crate) struct Awaited {

@@ -9,11 +9,11 @@ use cape_ledger::Day;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
-use crate::connections::{self, HEAD};
 use crate::error::Error;
-use crate::listen::{self, Door};
-use crate::policy::Policy;
-use crate::service::{Service, router};
+use crate::request::policy::Policy;
+use crate::server::connections::{self, HEAD};
+use crate::server::listen::{self, Door};
+use crate::server::service::{Service, router};
 use crate::settings::Settings;
 
 /// Serves until the process is told to end (SIGTERM, Ctrl-C), on the runtime that the ledger was

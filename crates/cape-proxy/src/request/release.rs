@@ -5,9 +5,9 @@ use std::time::{Instant, SystemTime};
 use cape::text::Release;
 use cape_ledger::{Conversation, Cost, Fresh, Spender};
 
-use crate::body::Said;
 use crate::error::Fault;
-use crate::service::Service;
+use crate::request::body::Said;
+use crate::server::service::Service;
 
 /// The texts of a conversation that may be sent.
 pub(crate) struct Released {

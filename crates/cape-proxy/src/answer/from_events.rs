@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::replay::Answer;
-use crate::sse;
+use crate::answer::sse;
+use crate::answer::to_events::Answer;
 
 /// What has come of an answer.
 pub(crate) struct Gathered {

@@ -10,7 +10,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 
-use crate::listen::Door;
+use crate::server::listen::Door;
 
 /// How long the head of a request may take, and a connection may wait for one.
 pub(crate) const HEAD: Duration = Duration::from_secs(30);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::policy::Field;
+use crate::request::policy::Field;
 
 /// A field and what may stand there.
 pub(crate) type Entry = (&'static str, Rule);

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use crate::policy::Field;
+use crate::request::policy::Field;
 
 /// A body to be sent, and the texts that must be perturbed first.
 pub(crate) struct Outgoing {

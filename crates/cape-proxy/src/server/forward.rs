@@ -8,13 +8,15 @@ use axum::http::{HeaderMap, HeaderName, Method, Response, header};
 use cape_ledger::Cost;
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::answers::{Awaited, Overheard};
-use crate::body;
-use crate::denoise::{Asked, denoise};
+use crate::answer::pass;
+use crate::answer::remember::{Awaited, Overheard};
+use crate::answer::rewrite::{Asked, denoise};
+use crate::answer::to_events::Answer;
 use crate::error::{Dialect, Fault};
-use crate::replay::Answer;
-use crate::service::Service;
-use crate::{headers, release, stream, upstream};
+use crate::request::body;
+use crate::request::{headers, release};
+use crate::server::service::Service;
+use crate::upstream;
 
 /// A path at upstream, and what its bodies may hold.
 pub(crate) struct Route {
@@ -117,7 +119,7 @@ pub(crate) async fn answered(
     let awaited = awaited.filter(|_| status.is_success());
     let body = if is_stream(answer.headers()) {
         let overheard = awaited.map(|awaited| Overheard::new(awaited, None));
-        stream::pass(answer, dialect, permit, overheard)
+        pass::pass(answer, dialect, permit, overheard)
     } else {
         let bytes = upstream::whole(answer).await?;
         if let Some(awaited) = awaited {

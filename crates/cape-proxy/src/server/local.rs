@@ -9,11 +9,11 @@ use axum::http::{HeaderValue, Method, Response, StatusCode, header};
 use cape::json::ReleaseJson;
 use serde_json::{Value, json};
 
-use crate::body::Refusal;
 use crate::error::{Dialect, Fault};
-use crate::exchange::{answered, permit, state, whole};
-use crate::service::Service;
-use crate::{headers, release};
+use crate::request::body::Refusal;
+use crate::request::{headers, release};
+use crate::server::forward::{answered, permit, state, whole};
+use crate::server::service::Service;
 
 /// POST /perturb: a text in, its release out.
 pub(crate) async fn perturb(

@@ -9,14 +9,15 @@ use futures_util::stream;
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::answers::{Awaited, Overheard};
+use crate::answer::extractor::{Extractor, Rewriting};
+use crate::answer::pass::failed;
+use crate::answer::remember::{Awaited, Overheard};
+use crate::answer::to_events::{self, Step};
 use crate::error::Fault;
-use crate::exchange::{Route, answered};
-use crate::extractor::{Extractor, Rewriting};
-use crate::replay::{self, Step};
-use crate::service::Service;
-use crate::stream::failed;
-use crate::{headers, upstream};
+use crate::request::headers;
+use crate::server::forward::{Route, answered};
+use crate::server::service::Service;
+use crate::upstream;
 
 /// What upstream is asked, the true prompt, and what the answer follows.
 pub(crate) struct Asked {
@@ -43,7 +44,7 @@ pub(crate) async fn denoise(
     let mut returned = headers::returned(answer.headers());
     let bytes = upstream::whole(answer).await?;
     let mut answer: Value = serde_json::from_slice(&bytes).map_err(|_| Fault::Malformed)?;
-    let body = match replay::steps(route.answer, &answer, usage) {
+    let body = match to_events::steps(route.answer, &answer, usage) {
         Some(steps) if streamed => {
             let prompt = asked.prompt;
             let overheard = asked.awaited.map(|awaited| Overheard::new(awaited, Some(answer)));
@@ -57,7 +58,7 @@ pub(crate) async fn denoise(
         }
         _ => {
             let own = answer.clone();
-            for place in replay::texts(route.answer, &answer) {
+            for place in to_events::texts(route.answer, &answer) {
                 let Some(text) = answer.pointer_mut(&place) else { continue };
                 let noisy = text.as_str().unwrap_or_default();
                 *text = extractor.whole(&asked.prompt, noisy).await?.into();
@@ -65,7 +66,7 @@ pub(crate) async fn denoise(
             if let Some(awaited) = asked.awaited {
                 awaited.remember(&own, &answer).await;
             }
-            let whole = if streamed { replay::response(&answer) } else { answer.to_string() };
+            let whole = if streamed { to_events::response(&answer) } else { answer.to_string() };
             Body::from(whole)
         }
     };
@@ -90,7 +91,7 @@ struct Playing {
     prompt: String,
     steps: VecDeque<Step>,
     /// What is being rewritten, and how a piece of it becomes an event.
-    now: Option<(Rewriting, replay::Wrap)>,
+    now: Option<(Rewriting, to_events::Wrap)>,
     route: &'static Route,
     overheard: Option<Overheard>,
     _permit: OwnedSemaphorePermit,
