@@ -1,4 +1,4 @@
-//! Where in which conversation a message stands.
+//! Conversations, and the place of a message in one.
 
 use std::fmt;
 
@@ -6,8 +6,8 @@ use ring::hmac;
 
 use crate::key::{Key, Spender};
 
-/// A message in its place: a keyed hash of who says it, under which settings, after which messages,
-/// in which role, and of its text.
+/// The place of a message: a keyed hash of the spender, the settings, all messages before it, its role
+/// and its text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Place([u8; 32]);
 
@@ -23,14 +23,7 @@ impl fmt::Debug for Place {
     }
 }
 
-#[cfg(test)]
-impl From<[u8; 32]> for Place {
-    fn from(bytes: [u8; 32]) -> Self {
-        Self(bytes)
-    }
-}
-
-/// A conversation, gone through from its beginning.
+/// A conversation, walked through from its beginning.
 #[derive(Clone)]
 pub struct Conversation {
     key: hmac::Key,
@@ -38,17 +31,15 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// The beginning of what this spender says under these settings. They must name all that a
-    /// release depends on: mechanism, ε, model, words to keep.
-    #[must_use]
-    pub fn begin(key: &Key, who: &Spender, settings: &str) -> Self {
+    /// The beginning of a conversation: see [`Ledger::conversation`](crate::Ledger::conversation).
+    pub(crate) fn begin(key: &Key, who: &Spender, settings: &str) -> Self {
         let key = key.places();
         let at = hash(&key, &[b"begin", who.as_str().as_bytes(), settings.as_bytes()]);
         Self { key, at }
     }
 
-    /// The place of the next message, whoever says it. All of them must be named, in their order:
-    /// a message is the same only after the same messages.
+    /// The place of the next message. Every message of every role must be given, in order: two messages
+    /// are the same only if all messages before them are.
     pub fn next(&mut self, role: &str, text: &str) -> Place {
         self.at = hash(&self.key, &[&self.at, role.as_bytes(), text.as_bytes()]);
         Place(self.at)

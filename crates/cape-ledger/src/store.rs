@@ -1,4 +1,4 @@
-//! The database: SQLite in a file, or PostgreSQL by URL, spoken to in the same words.
+//! The database: SQLite in a file or PostgreSQL by URL, with the same SQL.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -12,13 +12,13 @@ use crate::error::{Error, Result};
 /// The version of the tables below.
 const VERSION: i64 = 1;
 
-/// How long anything may take that is asked of the database.
+/// The longest time that one call of the database may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long to wait before SQLite is asked again.
+/// The pause before SQLite is asked again.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Both databases understand it: SQLite stores bytes as bytes whatever the column's type is called.
+/// The tables, for both databases: SQLite stores bytes as bytes whatever the column's type is called.
 ///
 /// An account belongs to a spender, or to all of them (''), and to a day, or to all (-1). The account
 /// of all and all is there from the beginning: whoever spends locks it first.
@@ -31,7 +31,7 @@ const SCHEMA: [&str; 4] = [
     "CREATE INDEX cape_memory_used ON cape_memory (used)",
 ];
 
-/// What is committed must be there after a crash, of the machine as well.
+/// A commit must survive a crash, even of the machine.
 const DURABLE_SQLITE: [&str; 3] =
     ["PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA secure_delete = ON"];
 const DURABLE_POSTGRES: &str = "SELECT set_config('synchronous_commit', 'on', false)
@@ -51,7 +51,7 @@ pub(crate) struct Store {
     file: Option<(PathBuf, Identity)>,
 }
 
-/// What tells a file from another one in its place: device and inode, where there are such.
+/// Device and inode, where they exist: they tell a file from another one at the same path.
 type Identity = (u64, u64);
 
 #[cfg(unix)]
@@ -114,8 +114,8 @@ impl Store {
         Ok(Self { pool, dialect, file })
     }
 
-    /// Begins what happens as a whole or not at all. SQLite lets one writer in at a time from here
-    /// on; PostgreSQL does once a row is locked, and shows each statement what was committed by then.
+    /// Begins a transaction. SQLite admits one writer at a time from here on; PostgreSQL does once a row
+    /// is locked, and shows each statement what was committed by then.
     pub(crate) async fn begin(&self) -> Result<Transaction<'static, Any>> {
         Ok(self
             .pool
@@ -126,7 +126,7 @@ impl Store {
             .await?)
     }
 
-    /// Fails where SQLite's file was removed or replaced: what is written to it would be lost.
+    /// Fails if SQLite's file was removed or replaced: whatever is written to it would be lost.
     pub(crate) fn in_place(&self) -> Result<()> {
         match &self.file {
             Some((path, own)) if !identity(path).is_ok_and(|there| there == *own) => {
@@ -161,7 +161,7 @@ impl Store {
         Ok(transaction.commit().await?)
     }
 
-    /// What shows whose ledger this is.
+    /// The stored value that shows which key this ledger belongs to.
     pub(crate) async fn key_check(&self) -> Result<Vec<u8>> {
         let mut connection = self.pool.acquire().await?;
         match self.version(&mut connection).await? {
@@ -174,7 +174,7 @@ impl Store {
         }
     }
 
-    /// The version of the ledger that is there.
+    /// The version of the ledger, if there is one.
     async fn version(&self, connection: &mut AnyConnection) -> Result<Option<i64>> {
         let tables = match self.dialect {
             Dialect::Sqlite => "SELECT name FROM sqlite_schema WHERE name = 'cape_ledger'",
@@ -189,7 +189,7 @@ impl Store {
     }
 }
 
-/// Gives up on a database that keeps silent.
+/// Waits for the database, but not longer than [`PATIENCE`].
 pub(crate) async fn within<T, E>(work: impl Future<Output = Result<T, E>>) -> Result<T>
 where
     Error: From<E>,
@@ -200,8 +200,8 @@ where
     }
 }
 
-/// SQLite does not wait by itself where another connection opens or closes the same log: whoever calls
-/// this says how long to wait.
+/// Runs the statements. SQLite does not wait by itself while another connection opens or closes the
+/// same log, so this tries again; the caller limits the time.
 async fn prepare(connection: &mut AnyConnection, statements: &'static [&str]) -> sqlx::Result<()> {
     for statement in statements {
         while let Err(error) = connection.execute(*statement).await {
