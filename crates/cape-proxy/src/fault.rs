@@ -1,84 +1,43 @@
-//! What can go wrong with a request, and how its client is told.
+//! Why a request is not served, and how its client is told.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
+use cape_ledger::Error as LedgerError;
 use serde_json::{Value, json};
 
-use cape_ledger::Error as LedgerError;
-
-use crate::request::body::Refusal;
-use crate::request::headers;
-
-/// Why the proxy cannot start.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
-    /// An address is not one.
-    #[error("{0} must be an http or https address without a query")]
-    Address(&'static str),
-    /// The extractor is elsewhere.
-    #[error("the extractor sees the true prompts, and is not on this machine")]
-    ExtractorElsewhere,
-    /// Rewritten answers would be sent as they are.
-    #[error("with an extractor earlier answers hold private words: `assistant` cannot be \"pass\"")]
-    RewrittenPass,
-    /// The mechanism promises nothing that a proxy could rely on.
-    #[error("the proxy needs a mechanism with a proven privacy loss for any two words")]
-    Unproven,
-    /// The client for upstream.
-    #[error("the client for upstream cannot be made")]
-    Client(#[source] reqwest::Error),
-    /// The system refused something.
-    #[error("{what}")]
-    Io {
-        /// What was tried.
-        what: &'static str,
-        /// What the system says.
-        source: std::io::Error,
-    },
-    /// No certificate or no key.
-    #[error("TLS takes a certificate and its key, each a file of PEM that can be read")]
-    Pem,
-    /// Certificate or key are not usable.
-    #[error("the certificate or its key cannot be used")]
-    Tls(#[source] rustls::Error),
-}
-
-/// In which words a client expects to be told.
+/// The service whose form of errors a client expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
     OpenAi,
     Anthropic,
 }
 
-/// Why a request was not served. Nothing of it was sent, except where upstream failed.
+/// Why a request is not served. Nothing of it was sent, except where upstream failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Fault {
     #[error("{0}")]
     Refused(#[from] Refusal),
-    #[error("the header {0} has a value that cape does not send")]
+    #[error("cape does not forward this value of the header {0}")]
     Header(&'static str),
-    #[error(
-        "authorization and x-api-key come together, and cape cannot tell whose budget to charge"
-    )]
+    #[error("authorization and x-api-key came together: cape cannot tell whose budget to charge")]
     TwoKeys,
-    #[error("cape takes no requests of web pages (they have the header origin)")]
+    #[error("cape refuses requests of web pages (they carry the header origin)")]
     Page,
-    #[error("the body must be of the type application/json")]
-    Kind,
+    #[error("the content type must be application/json")]
+    ContentType,
     #[error("a text cannot be perturbed: {0}")]
     Text(#[source] cape::Error),
     #[error("{0}; nothing was sent")]
     Ledger(#[source] LedgerError),
-    #[error("cape does not serve this path, and sends nothing that it does not know")]
+    #[error("cape does not serve this path; nothing was sent")]
     NotFound,
-    #[error("this path takes another method")]
+    #[error("cape does not serve this method on this path")]
     Method,
-    #[error("the body has more than {0} bytes")]
+    #[error("the body is larger than {0} bytes")]
     TooLarge(usize),
-    #[error("the body did not arrive in time, or not whole")]
+    #[error("the body did not arrive whole and in time")]
     Incomplete,
-    #[error("cape is serving as many requests as it may: try again")]
+    #[error("cape is already serving as many requests as it may: try again")]
     Busy,
     #[error("cape cannot perturb at the moment; nothing was sent")]
     Perturber,
@@ -88,14 +47,35 @@ pub(crate) enum Fault {
     Timeout,
     #[error("upstream broke off its answer")]
     Broken,
-    #[error("upstream's answer is not one that cape can read")]
+    #[error("cape cannot read upstream's answer")]
     Malformed,
-    #[error("the extractor failed, and a noisy answer is not passed on in its place")]
+    #[error("the extractor failed; the noisy answer is not passed on in its place")]
     Extractor,
 }
 
+/// Why a body is refused: the place, and never what stood there. For the client alone: a path can hold
+/// a key that the client chose.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Refusal {
+    #[error("the body is not JSON: error at line {line}, column {column}")]
+    Json { line: usize, column: usize },
+    #[error("unknown field {path}: cape forwards only known fields")]
+    Unknown { path: String },
+    #[error("{path} must be {expected}")]
+    Value { path: String, expected: String },
+    #[error("{path} is blocked: {why}; `{key}` in [proxy.policy] of cape.toml can let it through")]
+    Blocked { path: String, why: &'static str, key: &'static str },
+}
+
+impl From<serde_json::Error> for Refusal {
+    /// Keeps the position alone: the parser's own message can quote the body.
+    fn from(error: serde_json::Error) -> Self {
+        Self::Json { line: error.line(), column: error.column() }
+    }
+}
+
 impl From<LedgerError> for Fault {
-    /// What ails the ledger is for the operator: no word of a request is in it.
+    /// Logs the cause for the operator: no word of a request is in it.
     fn from(error: LedgerError) -> Self {
         if !matches!(error, LedgerError::Refused(_)) {
             let why = std::error::Error::source(&error).map(ToString::to_string);
@@ -113,7 +93,7 @@ impl Fault {
             | Self::TwoKeys
             | Self::Text(cape::Error::ControlCharacter { .. }) => StatusCode::BAD_REQUEST,
             Self::Page => StatusCode::FORBIDDEN,
-            Self::Kind => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::ContentType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Text(_) => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Ledger(LedgerError::Refused(_)) => StatusCode::TOO_MANY_REQUESTS,
             Self::NotFound => StatusCode::NOT_FOUND,
@@ -128,11 +108,11 @@ impl Fault {
         }
     }
 
-    /// For machines, logs and metrics: no word of the request.
+    /// A name for machines, logs and metrics, without a word of the request.
     pub(crate) fn code(&self) -> &'static str {
         match self {
             Self::Refused(Refusal::Blocked { .. }) => "cape_blocked",
-            Self::Refused(_) | Self::Header(_) | Self::TwoKeys | Self::Page | Self::Kind => {
+            Self::Refused(_) | Self::Header(_) | Self::TwoKeys | Self::Page | Self::ContentType => {
                 "cape_refused"
             }
             Self::Text(_) => "cape_text",
@@ -189,13 +169,13 @@ impl Fault {
             _ => (self.status() == StatusCode::SERVICE_UNAVAILABLE).then_some(1),
         };
         if let Some(seconds) = wait {
-            told.insert(header::RETRY_AFTER, headers::number(&seconds));
+            told.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         response.extensions_mut().insert(Code(self.code()));
         response
     }
 }
 
-/// What went wrong, for the log and the metrics.
+/// The code of a fault, left on its response for the log and the metrics.
 #[derive(Clone, Copy)]
 pub(crate) struct Code(pub(crate) &'static str);

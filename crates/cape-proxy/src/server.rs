@@ -1,4 +1,4 @@
-//! The proxy as a server: where clients come in, which paths there are, and the way of one request.
+//! The server: where clients come in, the paths that they ask for, and the way of one request.
 
 mod connections;
 mod forward;
@@ -8,8 +8,10 @@ mod local;
 mod log;
 mod metrics;
 mod openapi;
+mod router;
 mod run;
 mod service;
 
+pub use router::router;
 pub use run::run;
-pub use service::{Service, router};
+pub use service::Service;

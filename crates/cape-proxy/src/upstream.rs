@@ -6,7 +6,8 @@ use axum::http::{HeaderMap, HeaderValue, Method, header};
 use reqwest::redirect;
 use reqwest::{Client, Response, Url};
 
-use crate::error::{Error, Fault};
+use crate::error::Error;
+use crate::fault::Fault;
 
 /// No answer of a service is larger than this, unless it is streamed.
 const LARGEST: usize = 64 << 20;
@@ -102,7 +103,7 @@ pub(crate) async fn whole(mut answer: Response) -> Result<Vec<u8>, Fault> {
     Ok(body)
 }
 
-/// What a client's error is to ours. Its own words hold addresses, and are not passed on.
+/// The fault for an error of the HTTP client, whose own message holds addresses and is not passed on.
 pub(crate) fn fault(error: &reqwest::Error, otherwise: Fault) -> Fault {
     if error.is_timeout() && !error.is_connect() { Fault::Timeout } else { otherwise }
 }

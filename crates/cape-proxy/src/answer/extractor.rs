@@ -7,24 +7,36 @@ use std::time::Duration;
 use axum::http::{HeaderMap, Method};
 use serde_json::{Value, json};
 
-use crate::answer::sse::{self, Events};
-use crate::error::{Error, Fault};
+use super::sse::{self, Events};
+use crate::error::Error;
+use crate::fault::Fault;
 use crate::settings::Settings;
 use crate::upstream::Upstream;
 
-/// The messages that ask for an answer, from the true prompt and the noisy answer.
-pub type Ask = fn(&str, &str) -> Value;
+/// The paper's instruction.
+const INSTRUCTION: &str = r#"Your task is to extend the "Prefix Text".
+Use the "Perturbed Generation" as your primary writing material for your extension.
+Extract coherent and consistent text from the "Perturbed Generation" and integrate them into your continuation.
+Ensure a seamless alignment with the context established by the "Prefix Text".
+Provide only your "Extended Text"."#;
+
+/// The messages that ask for an answer.
+fn messages(prompt: &str, noisy: &str) -> Value {
+    let fields = format!(
+        "----\"Prefix Text\": {prompt}\n----\"Perturbed Generation\": {noisy}\n----\"Extended Text\":"
+    );
+    json!([{"role": "system", "content": INSTRUCTION}, {"role": "user", "content": fields}])
+}
 
 /// An OpenAI-compatible model that sees true prompts.
 pub(crate) struct Extractor {
     server: Upstream,
     model: String,
-    ask: Ask,
 }
 
 impl Extractor {
-    /// The one of the settings, if there is one.
-    pub(crate) fn new(settings: &Settings, ask: Ask) -> Result<Option<Self>, Error> {
+    /// The extractor of the settings, if they name one.
+    pub(crate) fn new(settings: &Settings) -> Result<Option<Self>, Error> {
         let Some(url) = &settings.extractor_url else { return Ok(None) };
         let timeout = Duration::from_secs(settings.timeout);
         let idle = Duration::from_secs(settings.idle_timeout);
@@ -33,12 +45,12 @@ impl Extractor {
             return Err(Error::ExtractorElsewhere);
         }
         let model = settings.extractor_model.clone().unwrap_or_else(|| "default".into());
-        Ok(Some(Self { server, model, ask }))
+        Ok(Some(Self { server, model }))
     }
 
     /// Begins to rewrite an answer.
     pub(crate) async fn rewrite(&self, prompt: &str, noisy: &str) -> Result<Rewriting, Fault> {
-        let messages = (self.ask)(prompt, noisy);
+        let messages = messages(prompt, noisy);
         let body = json!({"model": self.model, "messages": messages, "stream": true}).to_string();
         // no header of the client goes here
         let asked = self.server.ask(Method::POST, "chat/completions", HeaderMap::new(), Some(body));

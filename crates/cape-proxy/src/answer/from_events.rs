@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::answer::sse;
-use crate::answer::to_events::Answer;
+use super::sse;
+use crate::request::route::AnswerFormat;
 
-/// What has come of an answer.
-pub(crate) struct Gathered {
-    answer: Answer,
-    /// How many bytes more are kept; none once there were too many, or the answer failed.
+/// An answer as far as its events have come.
+pub(super) struct StreamedAnswer {
+    answer: AnswerFormat,
+    /// The bytes that may still be kept; none once there were too many, or the answer failed.
     room: Option<usize>,
     choices: BTreeMap<u64, Choice>,
     blocks: BTreeMap<u64, Block>,
@@ -32,33 +32,33 @@ struct Block {
     input: Option<String>,
 }
 
-impl Gathered {
-    /// Of an answer that is given up if it has more bytes than this.
-    pub(crate) fn new(answer: Answer, most: usize) -> Self {
+impl StreamedAnswer {
+    /// Of an answer that is given up if it has more bytes than `most`.
+    pub(super) fn new(answer: AnswerFormat, most: usize) -> Self {
         Self { answer, room: Some(most), choices: BTreeMap::new(), blocks: BTreeMap::new() }
     }
 
     /// Takes in an event; gives the whole answer if it is the last.
-    pub(crate) fn take(&mut self, event: &str) -> Option<Value> {
+    pub(super) fn push(&mut self, event: &str) -> Option<Value> {
         let data = sse::data(event)?;
         self.room?;
         if data == "[DONE]" {
-            return (self.answer == Answer::Chat).then(|| self.chat());
+            return (self.answer == AnswerFormat::Chat).then(|| self.chat());
         }
         let mut data: Value = serde_json::from_str(&data).ok()?;
         match self.answer {
-            Answer::Chat => self.chunk(&data),
-            Answer::Message if data["type"] == "message_stop" => return self.message(),
-            Answer::Message => self.piece(&mut data),
+            AnswerFormat::Chat => self.chunk(&data),
+            AnswerFormat::Message if data["type"] == "message_stop" => return self.message(),
+            AnswerFormat::Message => self.piece(&mut data),
             // the last event has all that was said
-            Answer::Response => {
+            AnswerFormat::Response => {
                 let ends = ["response.completed", "response.incomplete"];
                 return ends
                     .iter()
                     .any(|end| data["type"] == *end)
                     .then(|| data["response"].take());
             }
-            Answer::Completion | Answer::Vectors => {}
+            AnswerFormat::Completion | AnswerFormat::Vectors => {}
         }
         None
     }
@@ -135,7 +135,7 @@ fn append(room: &mut Option<usize>, text: &mut Option<String>, piece: &Value) {
     }
 }
 
-/// What is left after a piece: one without text takes room, too.
+/// The room that a piece leaves: one without text takes room, too.
 fn less(room: Option<usize>, piece: &str) -> Option<usize> {
     room?.checked_sub(piece.len() + 16)
 }
@@ -144,14 +144,14 @@ fn less(room: Option<usize>, piece: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// What a stream of these data gives at its end, with so much room.
-    fn gathered(answer: Answer, most: usize, data: &[Value]) -> Option<Value> {
-        let mut gathered = Gathered::new(answer, most);
+    /// The answer at the end of a stream of these data, with so much room.
+    fn gathered(answer: AnswerFormat, most: usize, data: &[Value]) -> Option<Value> {
+        let mut streamed = StreamedAnswer::new(answer, most);
         let mut last = None;
         for data in data {
             assert!(last.is_none(), "nothing is given before the end");
             let data = data.as_str().map_or_else(|| data.to_string(), str::to_owned);
-            last = gathered.take(&format!("data: {data}\n\n"));
+            last = streamed.push(&format!("data: {data}\n\n"));
         }
         last
     }
@@ -177,13 +177,13 @@ mod tests {
         let whole = json!({"choices": [
             {"index": 0, "message": {"content": null, "refusal": null, "tool_calls": calls}},
             {"index": 1, "message": {"content": "zwei", "refusal": null, "tool_calls": []}}]});
-        assert_eq!(gathered(Answer::Chat, 1 << 20, &stream), Some(whole));
-        assert_eq!(gathered(Answer::Chat, 1 << 20, &stream[..7]), None);
+        assert_eq!(gathered(AnswerFormat::Chat, 1 << 20, &stream), Some(whole));
+        assert_eq!(gathered(AnswerFormat::Chat, 1 << 20, &stream[..7]), None);
         // each of its five pieces takes 16 bytes, and its text
-        assert!(gathered(Answer::Chat, 5 * 16 + 15, &stream).is_some());
-        assert_eq!(gathered(Answer::Chat, 5 * 16 + 14, &stream), None);
+        assert!(gathered(AnswerFormat::Chat, 5 * 16 + 15, &stream).is_some());
+        assert_eq!(gathered(AnswerFormat::Chat, 5 * 16 + 14, &stream), None);
         let failed = [stream[0].clone(), json!({"error": {}}), json!("[DONE]")];
-        assert_eq!(gathered(Answer::Chat, 1 << 20, &failed), None);
+        assert_eq!(gathered(AnswerFormat::Chat, 1 << 20, &failed), None);
     }
 
     #[test]
@@ -208,8 +208,12 @@ mod tests {
         ];
         let text = json!({"type": "text", "text": "eins"});
         let whole = json!({"content": [text, tool(json!({"a": "b"})), tool(json!({}))]});
-        assert_eq!(gathered(Answer::Message, 1 << 20, &stream), Some(whole));
+        assert_eq!(gathered(AnswerFormat::Message, 1 << 20, &stream), Some(whole));
         stream.remove(7);
-        assert_eq!(gathered(Answer::Message, 1 << 20, &stream), None, "half of the arguments");
+        assert_eq!(
+            gathered(AnswerFormat::Message, 1 << 20, &stream),
+            None,
+            "half of the arguments"
+        );
     }
 }

@@ -1,35 +1,66 @@
-//! An answer that comes in pieces.
+//! Upstream's answer passed on as it came: whole, or event by event.
 
 use std::collections::VecDeque;
 
 use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, Response, header};
 use futures_util::stream;
-use reqwest::Response;
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::answer::remember::Overheard;
-use crate::answer::sse::Events;
-use crate::error::{Dialect, Fault};
-use crate::upstream::fault;
+use super::remember::{AwaitedAnswer, StreamListener};
+use super::sse::Events;
+use crate::fault::{Dialect, Fault};
+use crate::request::headers;
+use crate::upstream::{self, fault};
 
-/// Where a stream stands. When the client goes away it is dropped, and with it the connection to
-/// upstream and the request's place.
+/// Upstream's answer as the client gets it, remembered if it is one that may come back.
+pub(crate) async fn pass(
+    answer: reqwest::Response,
+    dialect: Dialect,
+    permit: OwnedSemaphorePermit,
+    awaited: Option<AwaitedAnswer>,
+) -> Result<Response<Body>, Fault> {
+    let (status, returned) = (answer.status(), headers::returned(answer.headers()));
+    let awaited = awaited.filter(|_| status.is_success());
+    let body = if is_stream(answer.headers()) {
+        let listener = awaited.map(|awaited| StreamListener::new(awaited, None));
+        events(answer, dialect, permit, listener)
+    } else {
+        let bytes = upstream::whole(answer).await?;
+        if let Some(awaited) = awaited {
+            awaited.whole(&bytes).await;
+        }
+        Body::from(bytes)
+    };
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    *response.headers_mut() = returned;
+    Ok(response)
+}
+
+fn is_stream(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
+}
+
+/// A stream under way. When the client goes away it is dropped, and with it the connection to upstream
+/// and the request's place.
 struct State {
-    answer: Response,
+    answer: reqwest::Response,
     events: Events,
     ready: VecDeque<String>,
     ended: bool,
     dialect: Dialect,
-    overheard: Option<Overheard>,
+    listener: Option<StreamListener>,
     _permit: OwnedSemaphorePermit,
 }
 
 /// Passes events on, whole ones only. Where upstream fails, the last event says so.
-pub(crate) fn pass(
-    answer: Response,
+fn events(
+    answer: reqwest::Response,
     dialect: Dialect,
     permit: OwnedSemaphorePermit,
-    overheard: Option<Overheard>,
+    listener: Option<StreamListener>,
 ) -> Body {
     let state = State {
         answer,
@@ -37,7 +68,7 @@ pub(crate) fn pass(
         ready: VecDeque::new(),
         ended: false,
         dialect,
-        overheard,
+        listener,
         _permit: permit,
     };
     Body::from_stream(stream::unfold(state, |mut state| async move {
@@ -50,8 +81,8 @@ impl State {
     async fn next(&mut self) -> Option<String> {
         loop {
             if let Some(event) = self.ready.pop_front() {
-                if let Some(overheard) = &mut self.overheard {
-                    overheard.hear(&event).await;
+                if let Some(listener) = &mut self.listener {
+                    listener.hear(&event).await;
                 }
                 return Some(event);
             }
@@ -77,7 +108,7 @@ impl State {
 }
 
 /// A failure as an event.
-pub(crate) fn failed(fault: &Fault, dialect: Dialect) -> String {
+pub(super) fn failed(fault: &Fault, dialect: Dialect) -> String {
     let name = match dialect {
         Dialect::OpenAi => "",
         Dialect::Anthropic => "event: error\n",

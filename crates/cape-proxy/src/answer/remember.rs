@@ -1,50 +1,50 @@
-//! What upstream answered is remembered: sent back by the client, it goes to upstream as it came.
+//! Upstream's answers are remembered: sent back by the client, they go to upstream as they came.
 //!
 //! A service learns nothing from its own words, so they cost nothing. Where they were rewritten for the
-//! client, its words are known by the rewritten ones, which upstream never gets.
+//! client, the service's words are found by the rewritten ones, which upstream never gets.
 
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use cape_ledger::{Conversation, Cost, Fresh, Spender};
 use serde_json::{Value, json};
 
-use crate::answer::from_events::Gathered;
-use crate::answer::to_events::Answer;
+use super::from_events::StreamedAnswer;
 use crate::request::body::{self, Said};
 use crate::request::policy::{Names, Policy};
-use crate::server::forward::Route;
-use crate::server::service::Service;
+use crate::request::releaser::Releaser;
+use crate::request::route::{AnswerFormat, Route};
 
 /// An answer that is still to come, and what it follows.
-pub(crate) struct Awaited {
-    service: Arc<Service>,
+pub(crate) struct AwaitedAnswer {
+    releaser: Arc<Releaser>,
     route: &'static Route,
     policy: Policy,
     who: Spender,
     after: Conversation,
+    /// A longer answer could not come back in a request.
+    max_body: usize,
 }
 
-impl Awaited {
+impl AwaitedAnswer {
     /// The answer to a conversation; none where answers do not come back.
     pub(crate) fn new(
-        service: &Arc<Service>,
+        releaser: &Arc<Releaser>,
         route: &'static Route,
         policy: &Policy,
         who: Spender,
         after: Conversation,
+        max_body: usize,
     ) -> Option<Self> {
         // a call of a tool that the next turn does not declare is refused then
         let policy = Policy { tool_names: Names::Pass, ..policy.clone() };
-        let service = Arc::clone(service);
-        let comes_back = matches!(route.answer, Answer::Chat | Answer::Message | Answer::Response);
-        comes_back.then_some(Self { service, route, policy, who, after })
+        let releaser = Arc::clone(releaser);
+        let comes_back = !matches!(route.answer, AnswerFormat::Completion | AnswerFormat::Vectors);
+        comes_back.then_some(Self { releaser, route, policy, who, after, max_body })
     }
 
     /// Remembers an answer that came whole and is given as it came.
     pub(crate) async fn whole(&self, answer: &[u8]) {
-        // what is larger than a request may be does not come back
-        if answer.len() <= self.service.max_body
+        if answer.len() <= self.max_body
             && let Ok(answer) = serde_json::from_slice(answer)
         {
             self.remember(&answer, &answer).await;
@@ -64,13 +64,12 @@ impl Awaited {
         if messages.is_empty() {
             return;
         }
-        let (ledger, limits) = (&self.service.ledger, &self.service.limits);
-        if ledger.release(&self.who, messages, limits, SystemTime::now()).await.is_err() {
+        if self.releaser.remember(&self.who, messages).await.is_err() {
             tracing::warn!("an answer is not remembered");
         }
     }
 
-    /// What is remembered where; none where the texts of the two are not one another's.
+    /// The messages to remember; none where the texts of the two do not correspond.
     fn places(&self, own: &Value, given: &Value) -> Option<Vec<Fresh>> {
         let (own, given) = (self.said(own)?, self.said(given)?);
         let kind = |said: &Said| (said.field, said.passes);
@@ -100,7 +99,7 @@ impl Awaited {
             json!({ "messages": [message] })
         };
         match self.route.answer {
-            Answer::Chat => {
+            AnswerFormat::Chat => {
                 let mut choices: Vec<&Value> =
                     answer["choices"].as_array().into_iter().flatten().collect();
                 choices.sort_by_key(|choice| choice["index"].as_u64());
@@ -112,31 +111,31 @@ impl Awaited {
                 });
                 own.collect()
             }
-            Answer::Message => vec![message(json!({ "content": answer["content"] }))],
-            Answer::Response => vec![json!({ "input": answer["output"] })],
-            Answer::Completion | Answer::Vectors => Vec::new(),
+            AnswerFormat::Message => vec![message(json!({ "content": answer["content"] }))],
+            AnswerFormat::Response => vec![json!({ "input": answer["output"] })],
+            AnswerFormat::Completion | AnswerFormat::Vectors => Vec::new(),
         }
     }
 }
 
 /// An answer that is given to the client in pieces.
-pub(crate) struct Overheard {
-    awaited: Awaited,
-    gathered: Gathered,
+pub(crate) struct StreamListener {
+    awaited: AwaitedAnswer,
+    answer: StreamedAnswer,
     /// Upstream's own words, where they are rewritten.
     own: Option<Value>,
 }
 
-impl Overheard {
-    pub(crate) fn new(awaited: Awaited, own: Option<Value>) -> Self {
-        let gathered = Gathered::new(awaited.route.answer, awaited.service.max_body);
-        Self { awaited, gathered, own }
+impl StreamListener {
+    pub(crate) fn new(awaited: AwaitedAnswer, own: Option<Value>) -> Self {
+        let answer = StreamedAnswer::new(awaited.route.answer, awaited.max_body);
+        Self { awaited, answer, own }
     }
 
     /// Hears an event before the client does. At the last one the answer is remembered: the next
     /// request may follow at once.
     pub(crate) async fn hear(&mut self, event: &str) {
-        if let Some(given) = self.gathered.take(event) {
+        if let Some(given) = self.answer.push(event) {
             self.awaited.remember(self.own.as_ref().unwrap_or(&given), &given).await;
         }
     }

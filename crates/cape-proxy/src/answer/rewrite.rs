@@ -4,105 +4,111 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderMap, HeaderValue, Method, Response, header};
+use axum::http::{HeaderValue, Response, header};
 use futures_util::stream;
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::answer::extractor::{Extractor, Rewriting};
-use crate::answer::pass::failed;
-use crate::answer::remember::{Awaited, Overheard};
-use crate::answer::to_events::{self, Step};
-use crate::error::Fault;
+use super::extractor::{Extractor, Rewriting};
+use super::pass::failed;
+use super::remember::{AwaitedAnswer, StreamListener};
+use super::to_events::{self, Step};
+use crate::fault::Fault;
 use crate::request::headers;
-use crate::server::forward::{Route, answered};
-use crate::server::service::Service;
+use crate::request::route::Route;
 use crate::upstream;
 
-/// What upstream is asked, the true prompt, and what the answer follows.
-pub(crate) struct Asked {
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: Value,
-    pub(crate) prompt: String,
-    pub(crate) awaited: Option<Awaited>,
-}
-
-/// Asks upstream, and has its answer rewritten.
-pub(crate) async fn denoise(
+/// Rewrites the answer to one prompt.
+pub(crate) struct Rewriter {
     extractor: Arc<Extractor>,
-    service: &Service,
-    route: &'static Route,
-    mut asked: Asked,
-    permit: OwnedSemaphorePermit,
-) -> Result<Response<Body>, Fault> {
-    let (streamed, usage) = take_stream(&mut asked.body);
-    let body = Some(asked.body.to_string());
-    let answer = service.upstream.ask(Method::POST, route.path, asked.headers, body).await?;
-    if !answer.status().is_success() {
-        return answered(answer, route.dialect, permit, None).await;
+    /// The true prompt.
+    prompt: String,
+    /// Whether the client wants a stream.
+    streamed: bool,
+    /// Whether the stream ends with the usage.
+    usage: bool,
+}
+
+impl Rewriter {
+    /// Takes the wish for a stream out of the body: the noisy answer is needed whole.
+    pub(crate) fn new(extractor: &Arc<Extractor>, prompt: String, body: &mut Value) -> Self {
+        let mut take = |name| body.as_object_mut().and_then(|body| body.remove(name));
+        let streamed = take("stream").is_some_and(|stream| stream == true);
+        let usage = take("stream_options").unwrap_or_default()["include_usage"] == true;
+        Self { extractor: Arc::clone(extractor), prompt, streamed, usage }
     }
-    let mut returned = headers::returned(answer.headers());
-    let bytes = upstream::whole(answer).await?;
-    let mut answer: Value = serde_json::from_slice(&bytes).map_err(|_| Fault::Malformed)?;
-    let body = match to_events::steps(route.answer, &answer, usage) {
-        Some(steps) if streamed => {
-            let prompt = asked.prompt;
-            let overheard = asked.awaited.map(|awaited| Overheard::new(awaited, Some(answer)));
-            let now = None;
-            let state =
-                Playing { extractor, prompt, steps, now, route, overheard, _permit: permit };
-            Body::from_stream(stream::unfold(state, |mut state| async move {
-                let event = state.next().await?;
-                Some((Ok::<_, std::convert::Infallible>(Bytes::from(event)), state))
-            }))
-        }
-        _ => {
-            let own = answer.clone();
-            for place in to_events::texts(route.answer, &answer) {
-                let Some(text) = answer.pointer_mut(&place) else { continue };
-                let noisy = text.as_str().unwrap_or_default();
-                *text = extractor.whole(&asked.prompt, noisy).await?.into();
+
+    /// The rewritten answer as the client gets it.
+    pub(crate) async fn rewrite(
+        self,
+        answer: reqwest::Response,
+        route: &'static Route,
+        permit: OwnedSemaphorePermit,
+        awaited: Option<AwaitedAnswer>,
+    ) -> Result<Response<Body>, Fault> {
+        let Self { extractor, prompt, streamed, usage } = self;
+        let mut returned = headers::returned(answer.headers());
+        let bytes = upstream::whole(answer).await?;
+        let mut answer: Value = serde_json::from_slice(&bytes).map_err(|_| Fault::Malformed)?;
+        let body = match to_events::steps(route.answer, &answer, usage) {
+            Some(steps) if streamed => {
+                let listener = awaited.map(|awaited| StreamListener::new(awaited, Some(answer)));
+                let now = None;
+                let state = RewrittenStream {
+                    extractor,
+                    prompt,
+                    steps,
+                    now,
+                    route,
+                    listener,
+                    _permit: permit,
+                };
+                Body::from_stream(stream::unfold(state, |mut state| async move {
+                    let event = state.next().await?;
+                    Some((Ok::<_, std::convert::Infallible>(Bytes::from(event)), state))
+                }))
             }
-            if let Some(awaited) = asked.awaited {
-                awaited.remember(&own, &answer).await;
+            _ => {
+                let own = answer.clone();
+                for place in to_events::texts(route.answer, &answer) {
+                    let Some(text) = answer.pointer_mut(&place) else { continue };
+                    let noisy = text.as_str().unwrap_or_default();
+                    *text = extractor.whole(&prompt, noisy).await?.into();
+                }
+                if let Some(awaited) = awaited {
+                    awaited.remember(&own, &answer).await;
+                }
+                let whole =
+                    if streamed { to_events::response(&answer) } else { answer.to_string() };
+                Body::from(whole)
             }
-            let whole = if streamed { to_events::response(&answer) } else { answer.to_string() };
-            Body::from(whole)
-        }
-    };
-    let kind = if streamed { "text/event-stream" } else { "application/json" };
-    returned.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    let mut response = Response::new(body);
-    *response.headers_mut() = returned;
-    Ok(response)
+        };
+        let kind = if streamed { "text/event-stream" } else { "application/json" };
+        returned.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+        let mut response = Response::new(body);
+        *response.headers_mut() = returned;
+        Ok(response)
+    }
 }
 
-/// Takes the wish for a stream out of a body: the noisy answer is needed whole.
-fn take_stream(body: &mut Value) -> (bool, bool) {
-    let Some(body) = body.as_object_mut() else { return (false, false) };
-    let streamed = body.remove("stream").is_some_and(|stream| stream == true);
-    let options = body.remove("stream_options").unwrap_or_default();
-    (streamed, options["include_usage"] == true)
-}
-
-/// An answer that is given back in pieces.
-struct Playing {
+/// An answer that is rewritten piece by piece.
+struct RewrittenStream {
     extractor: Arc<Extractor>,
     prompt: String,
     steps: VecDeque<Step>,
-    /// What is being rewritten, and how a piece of it becomes an event.
+    /// The text that is being rewritten, and how a piece of it becomes an event.
     now: Option<(Rewriting, to_events::Wrap)>,
     route: &'static Route,
-    overheard: Option<Overheard>,
+    listener: Option<StreamListener>,
     _permit: OwnedSemaphorePermit,
 }
 
-impl Playing {
+impl RewrittenStream {
     async fn next(&mut self) -> Option<String> {
         match self.event().await {
             Ok(event) => {
-                if let (Some(event), Some(overheard)) = (&event, &mut self.overheard) {
-                    overheard.hear(event).await;
+                if let (Some(event), Some(listener)) = (&event, &mut self.listener) {
+                    listener.hear(event).await;
                 }
                 event
             }

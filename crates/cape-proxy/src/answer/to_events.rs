@@ -1,25 +1,16 @@
-//! A whole answer as the events of a stream, in the words of each service.
+//! A whole answer as the events of a stream, in the form of each service.
 
 use std::collections::VecDeque;
 
 use serde_json::{Map, Value, json};
 
-/// Where the text of an answer is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
-    Chat,
-    Completion,
-    Message,
-    Response,
-    /// It has none.
-    Vectors,
-}
+use crate::request::route::AnswerFormat;
 
-/// How a piece of text becomes an event.
-pub(crate) type Wrap = Box<dyn Fn(&str) -> String + Send>;
+/// Makes an event of a piece of text.
+pub(super) type Wrap = Box<dyn Fn(&str) -> String + Send>;
 
 /// One step of a stream.
-pub(crate) enum Step {
+pub(super) enum Step {
     /// An event.
     Event(String),
     /// The events of a noisy text that is rewritten.
@@ -27,22 +18,22 @@ pub(crate) enum Step {
 }
 
 /// The places of an answer's texts.
-pub(crate) fn texts(answer: Answer, body: &Value) -> Vec<String> {
+pub(super) fn texts(answer: AnswerFormat, body: &Value) -> Vec<String> {
     let list = |value: &Value| value.as_array().map_or(0, Vec::len);
     let each = |name: &str, text: &str| -> Vec<String> {
         (0..list(&body[name])).map(|i| format!("/{name}/{i}/{text}")).collect()
     };
     let places = match answer {
-        Answer::Chat => each("choices", "message/content"),
-        Answer::Completion => each("choices", "text"),
-        Answer::Message => each("content", "text"),
-        Answer::Response => (0..list(&body["output"]))
+        AnswerFormat::Chat => each("choices", "message/content"),
+        AnswerFormat::Completion => each("choices", "text"),
+        AnswerFormat::Message => each("content", "text"),
+        AnswerFormat::Response => (0..list(&body["output"]))
             .flat_map(|i| {
                 let parts = list(&body["output"][i]["content"]);
                 (0..parts).map(move |j| format!("/output/{i}/content/{j}/text"))
             })
             .collect(),
-        Answer::Vectors => Vec::new(),
+        AnswerFormat::Vectors => Vec::new(),
     };
     let is_text = |place: &String| {
         body.pointer(place).and_then(Value::as_str).is_some_and(|text| !text.is_empty())
@@ -52,12 +43,12 @@ pub(crate) fn texts(answer: Answer, body: &Value) -> Vec<String> {
 
 /// The steps of an answer that is given back while it is rewritten; none for OpenAI's responses,
 /// whose last events repeat the whole text.
-pub(crate) fn steps(answer: Answer, body: &Value, usage: bool) -> Option<VecDeque<Step>> {
+pub(super) fn steps(answer: AnswerFormat, body: &Value, usage: bool) -> Option<VecDeque<Step>> {
     match answer {
-        Answer::Chat => Some(choices(body, usage, true)),
-        Answer::Completion => Some(choices(body, usage, false)),
-        Answer::Message => Some(message(body)),
-        Answer::Response | Answer::Vectors => None,
+        AnswerFormat::Chat => Some(choices(body, usage, true)),
+        AnswerFormat::Completion => Some(choices(body, usage, false)),
+        AnswerFormat::Message => Some(message(body)),
+        AnswerFormat::Response | AnswerFormat::Vectors => None,
     }
 }
 
@@ -175,7 +166,7 @@ fn message(body: &Value) -> VecDeque<Step> {
 }
 
 /// A response that is rewritten already, as events.
-pub(crate) fn response(body: &Value) -> String {
+pub(super) fn response(body: &Value) -> String {
     let mut number = 0;
     let mut event = |name: &str, mut fields: Map<String, Value>| {
         fields.insert("sequence_number".into(), json!(number));

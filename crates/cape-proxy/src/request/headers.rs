@@ -1,13 +1,13 @@
-//! Which headers go to upstream, and which come back.
+//! The headers that go to upstream, and those that come back.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::error::Fault;
+use crate::fault::Fault;
 
 /// Whether a value may be sent.
 type Fits = fn(&str) -> bool;
 
-/// The headers that go to upstream, and what their values may be. All others are left out: cookies,
+/// The headers that go to upstream, each with a test of its value. All others are left out: cookies,
 /// names of programs and machines, whatever a client's library adds.
 const SENT: [(&str, Fits); 6] = [
     ("authorization", credentials),
@@ -50,7 +50,7 @@ fn features(value: &str) -> bool {
     value.split(',').count() <= 8 && value.split(',').map(str::trim).all(feature)
 }
 
-/// What goes to upstream of a client's headers.
+/// The headers of a client that go to upstream.
 pub(crate) fn sent(client: &HeaderMap) -> Result<HeaderMap, Fault> {
     let mut sent = HeaderMap::new();
     // upstream would choose one of them, and another account could be charged
@@ -69,7 +69,7 @@ pub(crate) fn sent(client: &HeaderMap) -> Result<HeaderMap, Fault> {
     Ok(sent)
 }
 
-/// What comes back of upstream's headers.
+/// The headers of upstream that go to the client.
 pub(crate) fn returned(upstream: &HeaderMap) -> HeaderMap {
     let limits = ["x-ratelimit-", "anthropic-ratelimit-"];
     let comes = |name: &str| RETURNED.contains(&name) || limits.iter().any(|l| name.starts_with(l));
@@ -77,8 +77,8 @@ pub(crate) fn returned(upstream: &HeaderMap) -> HeaderMap {
     headers.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// The API key of who spends, however it is sent: another spelling is no other account. Without one
-/// it is nobody's, and all of these share an account.
+/// The client's API key, however it is sent: another spelling is no other account. All requests
+/// without a key share one account.
 pub(crate) fn key(client: &HeaderMap) -> &[u8] {
     let credentials = client.get("authorization").or_else(|| client.get("x-api-key"));
     let credentials = credentials.map(HeaderValue::as_bytes).unwrap_or_default().trim_ascii();
@@ -86,11 +86,6 @@ pub(crate) fn key(client: &HeaderMap) -> &[u8] {
         Some((scheme, key)) if scheme.eq_ignore_ascii_case(b"bearer ") => key.trim_ascii_start(),
         _ => credentials,
     }
-}
-
-/// A number as a header's value.
-pub(crate) fn number(number: &impl ToString) -> HeaderValue {
-    HeaderValue::try_from(number.to_string()).unwrap_or_else(|_| HeaderValue::from_static("?"))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Prompts of many requests perturbed together.
+//! The texts of many requests, perturbed together.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -8,9 +8,9 @@ use cape::sanitizer::Sanitizer;
 use cape::text::Release;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::error::Fault;
+use crate::fault::Fault;
 
-/// How many texts go to the model together: more make each of them wait for the others.
+/// The number of texts that are perturbed together: more make each of them wait for the others.
 const SIDE_BY_SIDE: usize = 16;
 
 /// The texts of one request, and where their releases go.
@@ -19,19 +19,19 @@ struct Job {
     done: oneshot::Sender<Result<Vec<Release>, cape::Error>>,
 }
 
-/// How many bytes make a request a long one: some hundred tokens.
+/// A request with more bytes than this is a long one.
 const LONG: usize = 4096;
 
 /// Two threads that each perturb whatever has come in while they were busy, all at once. Nobody waits
 /// for company: a text that comes alone goes alone. Long requests have a thread of their own, and
 /// short ones do not wait for them.
-pub(crate) struct Perturber {
+pub(super) struct Perturber {
     short: mpsc::UnboundedSender<Job>,
     long: mpsc::UnboundedSender<Job>,
 }
 
 impl Perturber {
-    pub(crate) fn start(sanitizer: &Arc<Sanitizer>) -> std::io::Result<Self> {
+    pub(super) fn start(sanitizer: &Arc<Sanitizer>) -> std::io::Result<Self> {
         let thread = || {
             // how many requests there can be is limited where they come in
             let (jobs, queue) = mpsc::unbounded_channel();
@@ -46,7 +46,7 @@ impl Perturber {
     }
 
     /// The releases of some texts, all or none.
-    pub(crate) async fn perturb(&self, texts: Vec<String>) -> Result<Vec<Release>, Fault> {
+    pub(super) async fn perturb(&self, texts: Vec<String>) -> Result<Vec<Release>, Fault> {
         if texts.is_empty() {
             return Ok(Vec::new());
         }
@@ -78,7 +78,7 @@ fn work(sanitizer: &Sanitizer, mut queue: mpsc::UnboundedReceiver<Job>) {
 
 /// Answers every job. One that cannot be perturbed fails alone: the others are drawn again.
 fn perturb(sanitizer: &Sanitizer, mut batch: Vec<Job>) {
-    // who has gone away in the meantime needs no release
+    // a client that has gone away in the meantime needs no release
     batch.retain(|job| !job.done.is_closed());
     while !batch.is_empty() {
         let texts: Vec<&str> =

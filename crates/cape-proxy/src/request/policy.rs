@@ -1,30 +1,30 @@
-//! What the operator lets through: the section `[proxy.policy]` of `cape.toml`.
+//! The policy of the operator: the section `[proxy.policy]` of `cape.toml`.
 
 use serde::Deserialize;
 
-/// What becomes of a text.
+/// The treatment of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
     /// Its words are drawn anew.
     Perturb,
-    /// It is sent as it is.
+    /// It is sent unchanged.
     Pass,
     /// The request is refused.
     Block,
 }
 
-/// What becomes of something that cannot be perturbed.
+/// The treatment of something that cannot be perturbed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Gate {
-    /// It is sent as it is.
+    /// It is sent unchanged.
     Pass,
     /// The request is refused.
     Block,
 }
 
-/// What becomes of something that the service can do without.
+/// The treatment of something that the service can do without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Removal {
@@ -34,7 +34,7 @@ pub enum Removal {
     Block,
 }
 
-/// Which names of tools and of their arguments are sent.
+/// The names of tools and of their arguments that are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Names {
@@ -44,20 +44,20 @@ pub enum Names {
     Pass,
 }
 
-/// What the operator lets through. The default sends nothing that is not perturbed.
+/// Decides what may leave. The default sends no text unperturbed.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Policy {
-    /// What users write.
+    /// The texts of users.
     pub user: Action,
-    /// Earlier answers, which a conversation sends again; denoised ones hold private words. To
-    /// perturb is to send upstream's own words where they are known.
+    /// Earlier answers, which a conversation sends again; rewritten ones hold private words. To
+    /// perturb is to send upstream's own words where they are remembered.
     pub assistant: Action,
-    /// Instructions of the operator's programs.
+    /// System prompts and instructions.
     pub system: Action,
     /// Strings in the arguments of tool calls.
     pub tool_calls: Action,
-    /// What tools answered.
+    /// Results of tools.
     pub tool_results: Action,
     /// Fenced and inline code in a text that is perturbed.
     pub code: Action,
@@ -73,7 +73,7 @@ pub struct Policy {
     pub tool_values: Gate,
     /// Names of tools, and keys of their arguments and results.
     pub tool_names: Names,
-    /// Who asks: `user`, `metadata`, names of participants.
+    /// Marks of the client: `user`, `metadata`, names of participants.
     pub identity: Removal,
     /// Images, sound and files.
     pub media: Removal,
@@ -103,7 +103,7 @@ impl Default for Policy {
     }
 }
 
-/// A kind of text, as the policy names it.
+/// The kind of a text, as the policy names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Field {
     User,

@@ -1,4 +1,4 @@
-//! Connections served, each with its time for the head of a request: who is slower is let go.
+//! Connections, each with a limit on the time for the head of a request: slower clients are dropped.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -10,13 +10,13 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 
-use crate::server::listen::Door;
+use super::listen::Door;
 
-/// How long the head of a request may take, and a connection may wait for one.
-pub(crate) const HEAD: Duration = Duration::from_secs(30);
+/// The time that the head of a request may take, and that a connection may wait for one.
+pub(super) const HEAD: Duration = Duration::from_secs(30);
 
 /// Serves until it is told to stop, and then what has begun.
-pub(crate) async fn serve(mut door: Door, router: Router, head: Duration, stop: impl Future) {
+pub(super) async fn serve(mut door: Door, router: Router, head: Duration, stop: impl Future) {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(head);
     let (graceful, mut stop) = (GracefulShutdown::new(), pin!(stop));

@@ -6,30 +6,28 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, Response};
+use axum::http::Response;
 use cape_ledger::Cost;
 use serde_json::{Value, json};
 
-use crate::error::{Code, Fault};
-use crate::request::body::{self, Refusal, Rule, pattern};
+use super::local::json_response;
+use super::service::Service;
+use crate::fault::{Code, Fault, Refusal};
+use crate::request::body::{self, Rule, pattern};
 use crate::request::policy::{Action, Field, Gate, Policy};
-use crate::request::{headers, release};
-use crate::server::forward::{permit, state, whole};
-use crate::server::local::json_response;
-use crate::server::service::Service;
 
-/// What is perturbed of what LiteLLM sends.
+/// The fields of LiteLLM's request that are perturbed.
 const TEXTS: &[(&str, Rule)] = &[("texts", Rule::List(&Rule::Text(Field::User)))];
 
-/// Who speaks in the messages that LiteLLM shows.
+/// The roles in the messages that LiteLLM shows.
 const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "function"];
 
 /// POST /beta/litellm_basic_guardrail_api
-pub(crate) async fn guard(State(service): State<Arc<Service>>, request: Request) -> Response<Body> {
+pub(super) async fn guard(State(service): State<Arc<Service>>, request: Request) -> Response<Body> {
     match verdict(&service, request).await {
         Ok((verdict, spent)) => {
             let mut response = json_response(&verdict);
-            state(&mut response, spent);
+            response.extensions_mut().insert(spent);
             response
         }
         Err(fault) => {
@@ -42,11 +40,10 @@ pub(crate) async fn guard(State(service): State<Arc<Service>>, request: Request)
 }
 
 async fn verdict(service: &Service, request: Request) -> Result<(Value, Cost), Fault> {
-    let _permit = permit(service)?;
-    let client: HeaderMap = request.headers().clone();
-    let bytes = whole(service, request).await?;
-    let asked: Value = serde_json::from_slice(&bytes)
-        .map_err(|error| Refusal::Json { line: error.line(), column: error.column() })?;
+    let _permit = service.permit()?;
+    let client = service.spender(request.headers());
+    let bytes = service.receive(request).await?;
+    let asked: Value = serde_json::from_slice(&bytes).map_err(Refusal::from)?;
     // an answer holds what upstream made of a release
     if asked["input_type"] == "response" {
         return Ok((json!({"action": "NONE"}), Cost::default()));
@@ -57,14 +54,14 @@ async fn verdict(service: &Service, request: Request) -> Result<(Value, Cost), F
     let texts = json!({ "texts": asked["texts"] }).to_string();
     let outgoing = body::read(texts.as_bytes(), TEXTS, &policy)?;
     // LiteLLM's clients have keys of LiteLLM's
-    let key = asked["request_data"]["user_api_key_hash"].as_str().map(str::as_bytes);
-    let who = service.ledger.spender(key.unwrap_or_else(|| headers::key(&client)));
-    let released = release::conversation(service, &who, &outgoing.said).await?;
+    let key = asked["request_data"]["user_api_key_hash"].as_str();
+    let who = key.map_or(client, |key| service.releaser.ledger.spender(key.as_bytes()));
+    let released = service.release(&who, &outgoing.said).await?;
     let texts = outgoing.fill(&released.texts)["texts"].take();
     Ok((json!({"action": "GUARDRAIL_INTERVENED", "texts": texts}), released.spent))
 }
 
-/// Whether all that is said in the messages is among the texts: what is not would be sent as it is.
+/// Refuses messages with a text that is not among `texts`: it would be sent unchanged.
 fn covered(asked: &Value) -> Result<(), Refusal> {
     let texts = asked["texts"].as_array().map(Vec::as_slice).unwrap_or_default();
     let messages = asked["structured_messages"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -91,7 +88,7 @@ fn covered(asked: &Value) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What LiteLLM would send besides the texts, as it is.
+/// Refuses what LiteLLM would send unchanged besides the texts.
 fn passes(asked: &Value, policy: &Policy) -> Result<(), Refusal> {
     // messages whose texts are nowhere to be perturbed
     let texts = asked["texts"].as_array().map(Vec::len);

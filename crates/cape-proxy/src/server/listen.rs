@@ -1,4 +1,4 @@
-//! Where clients come in: plainly, or over TLS.
+//! The listener for clients, plain or over TLS.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -22,19 +22,19 @@ use crate::error::Error;
 /// A client has this long for its part of the handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// Where clients come in.
-pub(crate) enum Door {
+/// The listener for clients.
+pub(super) enum Door {
     Plain(TcpListener),
     /// Connections whose handshake is done: a slow one keeps nobody else waiting.
     Tls(mpsc::Receiver<(TlsStream<TcpStream>, SocketAddr)>, SocketAddr),
 }
 
 impl Door {
-    pub(crate) async fn open(
+    pub(super) async fn open(
         address: SocketAddr,
         tls: Option<Arc<ServerConfig>>,
     ) -> Result<Self, Error> {
-        let failed = |source| Error::Io { what: "the address to listen on cannot be had", source };
+        let failed = |source| Error::Io { what: "cannot listen on the address", source };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let Some(tls) = tls else { return Ok(Self::Plain(listener)) };
         let address = listener.local_addr().map_err(failed)?;
@@ -63,8 +63,8 @@ async fn handshakes(
     }
 }
 
-/// What clients need for TLS, from the files of the certificate and its key.
-pub(crate) fn tls(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, Error> {
+/// The TLS settings for clients, from the files of the certificate and its key.
+pub(super) fn tls(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, Error> {
     let pem = |_| Error::Pem;
     let chain = CertificateDer::pem_file_iter(certificate).map_err(pem)?;
     let chain: Vec<_> = chain.collect::<Result<_, _>>().map_err(pem)?;
@@ -77,7 +77,7 @@ pub(crate) fn tls(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, E
 }
 
 /// A connection with or without TLS.
-pub(crate) enum Connection {
+pub(super) enum Connection {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
 }
@@ -90,7 +90,7 @@ impl Listener for Door {
         match self {
             Self::Plain(listener) => {
                 let (stream, address) = Listener::accept(listener).await;
-                // a piece of an answer waits for no other; where that cannot be had it only is slower
+                // pieces of an answer do not wait for one another; where this fails they are only slower
                 let _ = stream.set_nodelay(true);
                 (Connection::Plain(stream), address)
             }

@@ -5,17 +5,18 @@ use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderName, Response};
+use axum::http::{HeaderName, HeaderValue, Response};
 use axum::middleware::Next;
 use cape::rng::{self, CryptoRng};
 use cape_ledger::Cost;
 
-use crate::error::{Code, Dialect, Fault};
-use crate::request::headers;
-use crate::server::service::{ROUTES, Service};
+use super::service::Service;
+use crate::fault::{Code, Dialect, Fault};
+use crate::request::route::ROUTES;
 
-/// Wraps a request. Its path is logged only where it is one of ours: another could hold text.
-pub(crate) async fn watch(
+/// Wraps a request. Its path is logged only where it is one of ours: another could hold text. What was
+/// spent is on the response as a [`Cost`], and is told to the client.
+pub(super) async fn log(
     State(service): State<Arc<Service>>,
     request: Request,
     next: Next,
@@ -25,22 +26,29 @@ pub(crate) async fn watch(
     let route = route(request.extensions().get::<MatchedPath>().map(MatchedPath::as_str));
     let mut response = next.run(request).await;
     let status = response.status().as_u16();
-    let Cost { draws, epsilon } = response.extensions().get().copied().unwrap_or_default();
-    let epsilon = epsilon.epsilon();
+    let cost = response.extensions().get::<Cost>().copied();
     let fault = response.extensions().get::<Code>().map_or("", |code| code.0);
     let outcome = if fault.is_empty() { status.to_string() } else { fault.to_owned() };
     service.metrics.request(route, outcome);
+    let Cost { draws, epsilon } = cost.unwrap_or_default();
     let milliseconds = started.elapsed().as_millis() as u64;
-    tracing::info!(id, route, status, fault, draws, epsilon, milliseconds, "request");
-    response
-        .headers_mut()
-        .insert(HeaderName::from_static("x-cape-request-id"), headers::number(&id));
+    let loss = epsilon.epsilon();
+    tracing::info!(id, route, status, fault, draws, epsilon = loss, milliseconds, "request");
+    let mut tell = |name, value: String| {
+        let value = HeaderValue::try_from(value).unwrap_or_else(|_| HeaderValue::from_static("?"));
+        response.headers_mut().insert(HeaderName::from_static(name), value);
+    };
+    tell("x-cape-request-id", id);
+    if cost.is_some() {
+        tell("x-cape-epsilon", epsilon.to_string());
+        tell("x-cape-draws", draws.to_string());
+    }
     response
 }
 
 const GUARDRAIL: &str = "beta/litellm_basic_guardrail_api";
 
-/// One of the names that are counted: whatever clients ask for, there are no others.
+/// The name that a path is counted by: whatever clients ask for, there are no others.
 fn route(matched: Option<&str>) -> &'static str {
     let own = ["models", "perturb", "health", "ready", "metrics", "openapi.json", GUARDRAIL];
     let matched = matched.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What is counted, in Prometheus' text format.
+//! The counters, in Prometheus' text format.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,8 +13,8 @@ const BOUNDS: [u64; 9] = [5, 10, 20, 30, 50, 100, 250, 1000, 5000];
 
 /// Counts of requests, draws and time. No text, no address, no name of a client.
 #[derive(Default)]
-pub(crate) struct Metrics {
-    /// By route and by what came of them.
+pub(super) struct Metrics {
+    /// By route and outcome.
     requests: Mutex<BTreeMap<(&'static str, String), u64>>,
     draws: AtomicU64,
     /// In thousandths, rounded up.
@@ -25,17 +25,15 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    pub(crate) fn request(&self, route: &'static str, outcome: String) {
+    pub(super) fn request(&self, route: &'static str, outcome: String) {
         let mut requests = self.requests.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         *requests.entry((route, outcome)).or_default() += 1;
     }
 
-    pub(crate) fn spent(&self, cost: Cost) {
+    /// Counts a release: its cost, and the time that it took.
+    pub(super) fn released(&self, time: Duration, cost: Cost) {
         self.draws.fetch_add(cost.draws, Relaxed);
         self.epsilon.fetch_add((cost.epsilon.epsilon() * 1e3).ceil() as u64, Relaxed);
-    }
-
-    pub(crate) fn perturbed(&self, time: Duration) {
         let milliseconds = time.as_millis() as u64;
         let bucket = BOUNDS.partition_point(|&bound| bound < milliseconds);
         self.buckets[bucket].fetch_add(1, Relaxed);
@@ -43,7 +41,7 @@ impl Metrics {
     }
 
     /// All of it as text.
-    pub(crate) fn render(&self, in_flight: usize) -> String {
+    pub(super) fn render(&self, in_flight: usize) -> String {
         let mut out = String::new();
         let head = |name: &str, kind: &str, help: &str| {
             format!("# HELP {name} {help}\n# TYPE {name} {kind}\n")
@@ -84,10 +82,10 @@ mod tests {
     fn buckets_add_up() {
         let metrics = Metrics::default();
         for ms in [0, 5, 6, 100, 9000] {
-            metrics.perturbed(Duration::from_millis(ms));
+            let cost = if ms == 0 { Cost::new(7, 12.0) } else { Cost::default() };
+            metrics.released(Duration::from_millis(ms), cost);
         }
         metrics.request("chat", "200".into());
-        metrics.spent(Cost::new(7, 12.0));
         let text = metrics.render(2);
         for line in [
             "cape_perturbation_seconds_bucket{le=\"0.005\"} 2",

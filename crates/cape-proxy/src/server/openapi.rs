@@ -1,20 +1,21 @@
-//! What is served, as OpenAPI: made from the tables, so that it cannot say anything else.
+//! The OpenAPI description of the proxy, made from its tables so that the two cannot differ.
 
 use axum::body::Body;
 use axum::http::Response;
 use serde_json::{Map, Value, json};
 
+use super::local::json_response;
 use crate::request::body::Rule;
-use crate::server::local::json_response;
-use crate::server::service::ROUTES;
+use crate::request::policy::Field;
+use crate::request::route::ROUTES;
 
 /// GET /openapi.json
-pub(crate) async fn openapi() -> Response<Body> {
+pub(super) async fn openapi() -> Response<Body> {
     json_response(&description())
 }
 
 fn description() -> Value {
-    let text = Rule::Object(&[("text", Rule::Text(crate::request::policy::Field::User))]);
+    let text = Rule::Object(&[("text", Rule::Text(Field::User))]);
     let texts = json!({"type": "object", "properties": {
         "texts": {"type": "array", "items": {"type": "string"}}}});
     let mut paths = Map::new();

@@ -1,4 +1,4 @@
-//! The proxy as a process: it listens, hears signals, and ends without breaking off answers.
+//! The proxy as a process: it listens, obeys signals, and ends without breaking off answers.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -9,16 +9,16 @@ use cape_ledger::Day;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
+use super::connections::{self, HEAD};
+use super::listen::{self, Door};
+use super::router::router;
+use super::service::Service;
 use crate::error::Error;
 use crate::request::policy::Policy;
-use crate::server::connections::{self, HEAD};
-use crate::server::listen::{self, Door};
-use crate::server::service::{Service, router};
 use crate::settings::Settings;
 
 /// Serves until the process is told to end (SIGTERM, Ctrl-C), on the runtime that the ledger was
-/// opened on. `ready` learns the address; `reload` is asked for the policy on SIGHUP, and gives none
-/// where the old one is to stay.
+/// opened on. `ready` gets the address; `reload` gives the policy on SIGHUP, or none to keep the old.
 pub fn run(
     runtime: Runtime,
     settings: &Settings,
@@ -56,19 +56,20 @@ pub fn run(
         }
         Ok(())
     });
-    // what is still under way had its time
-    let _ = runtime.block_on(async { tokio::time::timeout(CLOSING, service.ledger.close()).await });
+    // requests that are still under way had their time
+    let _ = runtime
+        .block_on(async { tokio::time::timeout(CLOSING, service.releaser.ledger.close()).await });
     runtime.shutdown_background();
     served
 }
 
-/// How long the ledger's connections have to end.
+/// The time that the ledger's connections have to end.
 const CLOSING: Duration = Duration::from_secs(5);
 
-/// Forgets what was not sent for so many days, now and every hour.
+/// Forgets messages that were not sent for so many days, now and every hour.
 async fn forgets(service: Arc<Service>, days: u32) {
     loop {
-        match service.ledger.forget(Day::of(SystemTime::now()).before(days)).await {
+        match service.releaser.ledger.forget(Day::of(SystemTime::now()).before(days)).await {
             Ok(messages) if messages > 0 => tracing::info!(messages, "forgotten"),
             Ok(_) => {}
             Err(_) => tracing::warn!("the ledger did not forget"),

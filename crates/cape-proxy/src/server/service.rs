@@ -1,79 +1,65 @@
-//! What every request shares, and which paths are served.
+//! The state that all requests share.
 
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use axum::Router;
-use axum::middleware;
-use axum::routing::{get, post};
+use axum::extract::Request;
+use axum::http::HeaderMap;
 use cape::privacy::{Evidence, Notion};
 use cape::sanitizer::Sanitizer;
-use cape_ledger::{Ledger, Limits};
-use tokio::sync::Semaphore;
+use cape::text::Release;
+use cape_ledger::{Cost, Ledger, Spender};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::answer::extractor::{Ask, Extractor};
-use crate::answer::to_events::Answer;
-use crate::error::{Dialect, Error};
-use crate::request::body::tables::{anthropic, openai, responses};
-use crate::request::perturber::Perturber;
+use super::metrics::Metrics;
+use crate::answer::extractor::Extractor;
+use crate::error::Error;
+use crate::fault::Fault;
+use crate::request::body::Said;
+use crate::request::headers;
 use crate::request::policy::{Action, Policy};
-use crate::server::forward::{self, Route};
-use crate::server::log;
-use crate::server::metrics::Metrics;
-use crate::server::{guardrail, local, openapi};
+use crate::request::receive::receive;
+use crate::request::releaser::{Released, Releaser};
 use crate::settings::Settings;
 use crate::upstream::Upstream;
 
-/// What every request shares.
+/// A proxy that is ready to serve: [`router`](crate::router) gives it its paths.
 pub struct Service {
     policy: RwLock<Arc<Policy>>,
-    pub(crate) perturber: Perturber,
-    pub(crate) sanitizer: Arc<Sanitizer>,
-    pub(crate) upstream: Upstream,
-    pub(crate) extractor: Option<Arc<Extractor>>,
-    pub(crate) ledger: Ledger,
-    pub(crate) limits: Limits,
-    /// All that a release depends on: under other settings it is another release.
-    pub(crate) settings: String,
-    pub(crate) metrics: Metrics,
-    pub(crate) permits: Arc<Semaphore>,
-    pub(crate) max_body: usize,
-    pub(crate) max_requests: usize,
-    pub(crate) timeout: Duration,
+    pub(super) releaser: Arc<Releaser>,
+    pub(super) upstream: Upstream,
+    pub(super) extractor: Option<Arc<Extractor>>,
+    pub(super) metrics: Metrics,
+    permits: Arc<Semaphore>,
+    pub(super) max_body: usize,
+    max_requests: usize,
+    timeout: Duration,
 }
 
 impl Service {
-    /// What is wrong with the settings is found before anything is served. `ask` words what the
-    /// extractor is asked, if there is one.
+    /// Checks the settings and starts the threads that perturb: whatever is wrong with the settings
+    /// is found before anything is served.
     pub fn new(
         settings: &Settings,
         sanitizer: Sanitizer,
         ledger: Ledger,
-        ask: Ask,
     ) -> Result<Arc<Self>, Error> {
         let guarantee = sanitizer.guarantee();
         if guarantee.notion != Notion::Ldp || guarantee.evidence == Evidence::None {
             return Err(Error::Unproven);
         }
-        let extractor = Extractor::new(settings, ask)?.map(Arc::new);
+        let extractor = Extractor::new(settings)?.map(Arc::new);
         if extractor.is_some() && settings.policy.assistant == Action::Pass {
             return Err(Error::RewrittenPass);
         }
         let timeout = Duration::from_secs(settings.timeout);
         let idle = Duration::from_secs(settings.idle_timeout);
         let base = settings.upstream.as_deref().unwrap_or_default();
-        let sanitizer = Arc::new(sanitizer);
-        let started = Perturber::start(&sanitizer);
-        let what = "the thread that perturbs cannot be started";
         Ok(Arc::new(Self {
             policy: RwLock::new(Arc::new(settings.policy.clone())),
-            perturber: started.map_err(|source| Error::Io { what, source })?,
-            settings: sanitizer.about().fingerprint.clone(),
-            sanitizer,
+            releaser: Arc::new(Releaser::start(sanitizer, ledger, settings.limits)?),
             upstream: Upstream::new("the upstream", base, timeout, idle)?,
             extractor,
-            ledger,
-            limits: settings.limits,
             metrics: Metrics::default(),
             permits: Arc::new(Semaphore::new(settings.max_requests)),
             max_body: settings.max_body,
@@ -83,11 +69,11 @@ impl Service {
     }
 
     /// The policy at this moment: a request keeps the one it began with.
-    pub(crate) fn policy(&self) -> Arc<Policy> {
+    pub(super) fn policy(&self) -> Arc<Policy> {
         Arc::clone(&self.policy.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Another policy for the requests to come, if it may be one here.
+    /// Sets the policy of the requests to come, unless the extractor forbids it.
     pub fn set_policy(&self, policy: Policy) -> Result<(), Error> {
         if self.extractor.is_some() && policy.assistant == Action::Pass {
             return Err(Error::RewrittenPass);
@@ -95,40 +81,49 @@ impl Service {
         *self.policy.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
         Ok(())
     }
-}
 
-macro_rules! route {
-    ($path:literal, $table:expr, $dialect:ident, $answer:ident) => {
-        &Route { path: $path, table: $table, dialect: Dialect::$dialect, answer: Answer::$answer }
-    };
-}
-
-/// The routes whose bodies go on to upstream.
-pub(crate) const ROUTES: [&Route; 5] = [
-    route!("chat/completions", openai::CHAT, OpenAi, Chat),
-    route!("completions", openai::COMPLETIONS, OpenAi, Completion),
-    route!("embeddings", openai::EMBEDDINGS, OpenAi, Vectors),
-    route!("responses", responses::RESPONSES, OpenAi, Response),
-    route!("messages", anthropic::MESSAGES, Anthropic, Message),
-];
-
-/// Every path that is served. Any other is a 404 that forwards nothing.
-pub fn router(service: Arc<Service>) -> Router {
-    let mut router = Router::new()
-        .route("/v1/models", get(local::models))
-        .route("/perturb", post(local::perturb))
-        .route("/beta/litellm_basic_guardrail_api", post(guardrail::guard))
-        .route("/openapi.json", get(openapi::openapi))
-        .route("/health", get(local::health))
-        .route("/ready", get(local::ready))
-        .route("/metrics", get(local::metrics));
-    for route in ROUTES {
-        let forward = move |service, request| forward::forward(service, request, route);
-        router = router.route(&format!("/v1/{}", route.path), post(forward));
+    /// A request's place among those that are served at a time.
+    pub(super) fn permit(&self) -> Result<OwnedSemaphorePermit, Fault> {
+        Arc::clone(&self.permits).try_acquire_owned().map_err(|_| Fault::Busy)
     }
-    router
-        .fallback(local::not_found)
-        .method_not_allowed_fallback(local::wrong_method)
-        .layer(middleware::from_fn_with_state(Arc::clone(&service), log::watch))
-        .with_state(service)
+
+    /// The number of requests that are being served.
+    pub(super) fn in_flight(&self) -> usize {
+        self.max_requests - self.permits.available_permits()
+    }
+
+    /// Whether there is room for another request.
+    pub(super) fn has_room(&self) -> bool {
+        self.permits.available_permits() > 0
+    }
+
+    /// The spender that a client's headers name.
+    pub(super) fn spender(&self, client: &HeaderMap) -> Spender {
+        self.releaser.ledger.spender(headers::key(client))
+    }
+
+    /// The whole body of a request.
+    pub(super) async fn receive(&self, request: Request) -> Result<Vec<u8>, Fault> {
+        receive(request, self.max_body, self.timeout).await
+    }
+
+    /// Releases the texts of a conversation, timed and counted.
+    pub(super) async fn release(&self, who: &Spender, said: &[Said]) -> Result<Released, Fault> {
+        let started = Instant::now();
+        let released = self.releaser.conversation(who, said).await?;
+        self.metrics.released(started.elapsed(), released.spent);
+        Ok(released)
+    }
+
+    /// Releases one text without remembering it, timed and counted.
+    pub(super) async fn release_once(
+        &self,
+        who: &Spender,
+        text: &str,
+    ) -> Result<(Release, Cost), Fault> {
+        let started = Instant::now();
+        let (release, spent) = self.releaser.once(who, text).await?;
+        self.metrics.released(started.elapsed(), spent);
+        Ok((release, spent))
+    }
 }

@@ -1,4 +1,4 @@
-//! A body without its texts: they are put in once they are perturbed.
+//! A body without its texts, which are put in once they are perturbed.
 
 use std::fmt;
 
@@ -9,18 +9,18 @@ use crate::request::policy::Field;
 /// A body to be sent, and the texts that must be perturbed first.
 pub(crate) struct Outgoing {
     pub(crate) root: Node,
-    /// Everything that is said, in its order: it tells where in which conversation a text stands.
+    /// All texts in their order, which tells where in which conversation each stands.
     pub(crate) said: Vec<Said>,
-    /// What users wrote, as they wrote it: for the extractor alone.
+    /// The true texts of users: for the extractor alone.
     pub(crate) prompt: String,
 }
 
 /// A text of the body.
 pub(crate) struct Said {
-    /// Whose it is.
+    /// The field of the policy that it falls under.
     pub(crate) field: Field,
     pub(crate) text: String,
-    /// Whether it is sent as it is.
+    /// Whether it is sent unchanged.
     pub(crate) passes: bool,
     /// Whether it begins a conversation: it follows from nothing that was said before.
     pub(crate) begins: bool,
@@ -28,7 +28,7 @@ pub(crate) struct Said {
 
 /// A part of the body.
 pub(crate) enum Node {
-    /// As it is sent.
+    /// A value that is sent unchanged.
     Fixed(Value),
     /// A string of parts.
     Text(Vec<Part>),

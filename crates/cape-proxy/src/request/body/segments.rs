@@ -2,23 +2,23 @@
 
 use std::ops::Range;
 
-/// What a stretch of a text is.
+/// The kind of a stretch of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum SegmentKind {
     Prose,
     Code,
     Url,
 }
 
-/// The stretches of a text, in order and without gaps. Only what is code or an address beyond doubt is
-/// one: what is taken for one may be sent as it is.
-pub(crate) fn segments(text: &str) -> Vec<(Kind, Range<usize>)> {
+/// The stretches of a text, in order and without gaps. In doubt a stretch is prose: code and addresses
+/// may be sent unchanged.
+pub(crate) fn segments(text: &str) -> Vec<(SegmentKind, Range<usize>)> {
     let mut found = Vec::new();
     let (mut at, mut prose) = (0, 0);
     while let Some(c) = text[at..].chars().next() {
         let special = match c {
-            '`' => code(text, at).map(|end| (Kind::Code, end)),
-            'h' | 'H' | 'f' | 'F' | 'w' | 'W' => url(text, at).map(|end| (Kind::Url, end)),
+            '`' => code(text, at).map(|end| (SegmentKind::Code, end)),
+            'h' | 'H' | 'f' | 'F' | 'w' | 'W' => url(text, at).map(|end| (SegmentKind::Url, end)),
             _ => None,
         };
         let Some((kind, end)) = special else {
@@ -28,23 +28,23 @@ pub(crate) fn segments(text: &str) -> Vec<(Kind, Range<usize>)> {
             continue;
         };
         if prose < at {
-            found.push((Kind::Prose, prose..at));
+            found.push((SegmentKind::Prose, prose..at));
         }
         found.push((kind, at..end));
         (at, prose) = (end, end);
     }
     if prose < text.len() {
-        found.push((Kind::Prose, prose..text.len()));
+        found.push((SegmentKind::Prose, prose..text.len()));
     }
     found
 }
 
-/// How many backticks a text begins with.
+/// The number of backticks that a text begins with.
 fn ticks(text: &str) -> usize {
     text.bytes().take_while(|&b| b == b'`').count()
 }
 
-/// Where code that begins here ends. A fence stands alone on its lines and is closed by as many
+/// The end of code that begins here. A fence stands alone on its lines and is closed by as many
 /// backticks; inline code is closed on its line, and neither end of it stands in a word.
 fn code(text: &str, at: usize) -> Option<usize> {
     let count = ticks(&text[at..]);
@@ -74,7 +74,7 @@ fn code(text: &str, at: usize) -> Option<usize> {
     (closed && !spaced).then_some(at + 1 + end + 1)
 }
 
-/// Where a web address that begins here ends: at the first character that none can have.
+/// The end of a web address that begins here: the first character that none can have.
 fn url(text: &str, at: usize) -> Option<usize> {
     let before = text[..at].chars().next_back();
     if before.is_some_and(char::is_alphanumeric) {
@@ -97,13 +97,13 @@ mod tests {
 
     use super::*;
 
-    fn kinds(text: &str) -> Vec<(Kind, &str)> {
+    fn kinds(text: &str) -> Vec<(SegmentKind, &str)> {
         segments(text).into_iter().map(|(kind, range)| (kind, &text[range])).collect()
     }
 
     #[test]
     fn code_and_addresses_are_found() {
-        use Kind::{Code, Prose, Url};
+        use SegmentKind::{Code, Prose, Url};
         assert_eq!(
             kinds("see https://a.example/b?c=d, or `x = 1` there"),
             [
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(kinds("oh how https:// is"), [(Prose, "oh how https:// is")]);
     }
 
-    /// What might be a person's words is not code, and not an address.
+    /// Text that might be a person's words is neither code nor an address.
     #[test]
     fn in_doubt_it_is_prose() {
         for text in [
@@ -138,11 +138,11 @@ mod tests {
             "a ` b ` c",
             "``Bob``",
         ] {
-            assert_eq!(kinds(text), [(Kind::Prose, text)]);
+            assert_eq!(kinds(text), [(SegmentKind::Prose, text)]);
         }
         assert_eq!(
             kinds("http://a.example。我叫张伟"),
-            [(Kind::Url, "http://a.example"), (Kind::Prose, "。我叫张伟")]
+            [(SegmentKind::Url, "http://a.example"), (SegmentKind::Prose, "。我叫张伟")]
         );
     }
 

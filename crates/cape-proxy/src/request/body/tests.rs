@@ -2,9 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
+use super::read;
 use super::rule::{Entry, Rule};
 use super::tables::{anthropic::MESSAGES, openai, responses::RESPONSES};
-use super::{Refusal, read};
+use crate::fault::Refusal;
 use crate::request::policy::{Action, Gate, Names, Policy, Removal};
 
 const ROUTES: [(&str, &[Entry]); 5] = [

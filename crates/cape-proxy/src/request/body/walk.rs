@@ -7,19 +7,16 @@ use serde_json::{Map, Number, Value};
 
 use super::outgoing::{Node, Outgoing, Part, Said};
 use super::pattern;
-use super::refusal::Refusal;
 use super::rule::{Entry, Rule};
-use super::segments::{Kind, segments};
+use super::segments::{SegmentKind, segments};
+use crate::fault::Refusal;
 use crate::request::policy::{Action, Field, Gate, Names, Policy, Removal};
 
 type Read<T> = Result<T, Refusal>;
 
 /// Reads a body against the table of its route.
 pub(crate) fn read(body: &[u8], table: &'static [Entry], policy: &Policy) -> Read<Outgoing> {
-    // the parser's own message can quote the body
-    let value: Value = serde_json::from_slice(body)
-        .map_err(|error| Refusal::Json { line: error.line(), column: error.column() })?;
-    read_value(&value, table, policy)
+    read_value(&serde_json::from_slice(body)?, table, policy)
 }
 
 /// The same, of a body that is JSON already.
@@ -65,11 +62,11 @@ fn declared(tools: &Value, names: &mut HashSet<String>) {
     }
 }
 
-/// Where in the body the reader is.
+/// The reader's position in the body.
 struct Path(String);
 
 impl Path {
-    /// Goes into a field; gives what `leave` needs to come back.
+    /// Goes into a field, and returns the argument of `leave`.
     fn field(&mut self, name: &str) -> usize {
         let before = self.0.len();
         let dot = if before == 0 { "" } else { "." };
@@ -91,20 +88,20 @@ impl Path {
 struct Walk<'a> {
     policy: &'a Policy,
     declared: HashSet<String>,
-    /// The ids met, and the number of each.
+    /// The number of each id that was met.
     ids: HashMap<String, usize>,
     said: Vec<Said>,
-    /// Whether the next of them follows from nothing.
+    /// Whether the next text begins a conversation.
     begins: bool,
-    /// How many texts of them are perturbed.
+    /// The number of texts that are perturbed.
     slots: usize,
-    /// What users wrote.
+    /// The texts of users.
     prompt: Vec<String>,
     path: Path,
 }
 
 impl Walk<'_> {
-    /// What is sent in a value's place; none where it is left out.
+    /// The node that is sent in place of a value; none where it is left out.
     fn value(&mut self, value: &Value, rule: &'static Rule) -> Read<Option<Node>> {
         if !rule.takes(value) {
             return Err(self.wrong(rule));
@@ -238,9 +235,9 @@ impl Walk<'_> {
         let (mut parts, mut perturbed) = (Vec::new(), 0..0);
         for (kind, range) in segments(text) {
             let (action, why, key) = match kind {
-                Kind::Prose => (Action::Perturb, "", ""),
-                Kind::Code => (code, "it has code in it", "code"),
-                Kind::Url => (urls, "it has a web address in it", "urls"),
+                SegmentKind::Prose => (Action::Perturb, "", ""),
+                SegmentKind::Code => (code, "it has code in it", "code"),
+                SegmentKind::Url => (urls, "it has a web address in it", "urls"),
             };
             match action {
                 Action::Perturb => perturbed.end = range.end,
@@ -342,7 +339,7 @@ impl Walk<'_> {
         Err(self.blocked("no tool of this request that may pass declares the name", "tool-names"))
     }
 
-    /// Rounded, lest the last digits say something else.
+    /// Rounded, so that the last digits carry no message.
     fn number(value: &Value, min: f64, max: f64) -> Option<Node> {
         let number = value.as_f64().filter(|n| (min..=max).contains(n))?;
         let rounded = Number::from_f64((number * 1e4).round() / 1e4)?;
