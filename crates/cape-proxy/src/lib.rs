@@ -2,6 +2,17 @@
 //!
 //! It is a safeguard, so it fails closed: it refuses what it cannot perturb, and builds every body anew
 //! from tables of known fields instead of forwarding it.
+//!
+//! [`Service::new`] takes the [`Settings`] (with the [`Policy`] on what may leave), a
+//! [`Sanitizer`](cape::sanitizer::Sanitizer) and a [`Ledger`](cape_ledger::Ledger). [`router`] gives the
+//! service its paths, and is tested without a socket; [`run`] is the whole process, with TLS and signals.
+//! A request goes through `server`, `request`, `upstream` and `answer`, as the folders are called.
+//!
+//! This is `examples/proxy_in_a_test.rs`, a proxy in a test of your own:
+//!
+//! ```
+#![doc = include_str!("../examples/proxy_in_a_test.rs")]
+//! ```
 
 mod answer;
 mod error;
