@@ -2,16 +2,14 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::serve::Listener;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio_rustls::TlsAcceptor;
@@ -77,25 +75,24 @@ pub(super) fn tls(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, E
 }
 
 /// A connection with or without TLS.
-pub(super) enum Connection {
-    Plain(TcpStream),
-    Tls(Box<TlsStream<TcpStream>>),
-}
+pub(super) trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Connection for T {}
 
 impl Listener for Door {
-    type Io = Connection;
+    type Io = Box<dyn Connection>;
     type Addr = SocketAddr;
 
-    async fn accept(&mut self) -> (Connection, SocketAddr) {
+    async fn accept(&mut self) -> (Self::Io, SocketAddr) {
         match self {
             Self::Plain(listener) => {
                 let (stream, address) = Listener::accept(listener).await;
                 // pieces of an answer do not wait for one another; where this fails they are only slower
                 let _ = stream.set_nodelay(true);
-                (Connection::Plain(stream), address)
+                (Box::new(stream), address)
             }
             Self::Tls(connections, _) => match connections.recv().await {
-                Some((stream, address)) => (Connection::Tls(Box::new(stream)), address),
+                Some((stream, address)) => (Box::new(stream), address),
                 None => std::future::pending().await,
             },
         }
@@ -106,50 +103,6 @@ impl Listener for Door {
             Self::Plain(listener) => listener.local_addr(),
             Self::Tls(_, address) => Ok(*address),
         }
-    }
-}
-
-/// Passes a call on to whichever connection it is.
-macro_rules! either {
-    ($self:ident, $stream:ident => $call:expr) => {
-        match $self.get_mut() {
-            Connection::Plain($stream) => {
-                let $stream = Pin::new($stream);
-                $call
-            }
-            Connection::Tls($stream) => {
-                let $stream = Pin::new(&mut **$stream);
-                $call
-            }
-        }
-    };
-}
-
-impl AsyncRead for Connection {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<std::io::Result<()>> {
-        either!(self, stream => stream.poll_read(cx, buf))
-    }
-}
-
-impl AsyncWrite for Connection {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &[u8],
-    ) -> Poll<std::io::Result<usize>> {
-        either!(self, stream => stream.poll_write(cx, buf))
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        either!(self, stream => stream.poll_flush(cx))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        either!(self, stream => stream.poll_shutdown(cx))
     }
 }
 
