@@ -2,6 +2,7 @@
 
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::response::IntoResponse;
 use cape_ledger::Error as LedgerError;
 use serde_json::{Value, json};
 
@@ -173,6 +174,12 @@ impl Fault {
         }
         response.extensions_mut().insert(Code(self.code()));
         response
+    }
+}
+
+impl IntoResponse for Fault {
+    fn into_response(self) -> Response<Body> {
+        self.response(Dialect::OpenAi)
     }
 }
 

@@ -46,23 +46,15 @@ impl Rewriter {
         permit: OwnedSemaphorePermit,
         awaited: Option<AwaitedAnswer>,
     ) -> Result<Response<Body>, Fault> {
-        let Self { extractor, prompt, streamed, usage } = self;
-        let mut returned = headers::returned(answer.headers());
+        let (streamed, mut returned) = (self.streamed, headers::returned(answer.headers()));
         let bytes = upstream::whole(answer).await?;
         let mut answer: Value = serde_json::from_slice(&bytes).map_err(|_| Fault::Malformed)?;
-        let body = match to_events::steps(route.answer, &answer, usage) {
+        let body = match to_events::steps(route.answer, &answer, self.usage) {
             Some(steps) if streamed => {
                 let listener = awaited.map(|awaited| StreamListener::new(awaited, Some(answer)));
-                let now = None;
-                let state = RewrittenStream {
-                    extractor,
-                    prompt,
-                    steps,
-                    now,
-                    route,
-                    listener,
-                    _permit: permit,
-                };
+                let (rewriter, now) = (self, None);
+                let state =
+                    RewrittenStream { rewriter, steps, now, route, listener, _permit: permit };
                 Body::from_stream(stream::unfold(state, |mut state| async move {
                     let event = state.next().await?;
                     Some((Ok::<_, std::convert::Infallible>(Bytes::from(event)), state))
@@ -73,14 +65,13 @@ impl Rewriter {
                 for place in to_events::texts(route.answer, &answer) {
                     let Some(text) = answer.pointer_mut(&place) else { continue };
                     let noisy = text.as_str().unwrap_or_default();
-                    *text = extractor.whole(&prompt, noisy).await?.into();
+                    *text = self.extractor.whole(&self.prompt, noisy).await?.into();
                 }
                 if let Some(awaited) = awaited {
                     awaited.remember(&own, &answer).await;
                 }
-                let whole =
-                    if streamed { to_events::response(&answer) } else { answer.to_string() };
-                Body::from(whole)
+                let whole = if streamed { to_events::response } else { Value::to_string };
+                Body::from(whole(&answer))
             }
         };
         let kind = if streamed { "text/event-stream" } else { "application/json" };
@@ -93,8 +84,7 @@ impl Rewriter {
 
 /// An answer that is rewritten piece by piece.
 struct RewrittenStream {
-    extractor: Arc<Extractor>,
-    prompt: String,
+    rewriter: Rewriter,
     steps: VecDeque<Step>,
     /// The text that is being rewritten, and how a piece of it becomes an event.
     now: Option<(Rewriting, to_events::Wrap)>,
@@ -130,7 +120,8 @@ impl RewrittenStream {
             match self.steps.pop_front() {
                 Some(Step::Event(event)) => return Ok(Some(event)),
                 Some(Step::Text(noisy, wrap)) => {
-                    self.now = Some((self.extractor.rewrite(&self.prompt, &noisy).await?, wrap));
+                    let Rewriter { extractor, prompt, .. } = &self.rewriter;
+                    self.now = Some((extractor.rewrite(prompt, &noisy).await?, wrap));
                 }
                 None => return Ok(None),
             }

@@ -28,14 +28,10 @@ pub(crate) enum AnswerFormat {
 }
 
 macro_rules! route {
-    ($path:literal, $table:expr, $dialect:ident, $answer:ident) => {
-        &Route {
-            path: $path,
-            table: $table,
-            dialect: Dialect::$dialect,
-            answer: AnswerFormat::$answer,
-        }
-    };
+    ($path:literal, $table:expr, $dialect:ident, $answer:ident) => {{
+        let (dialect, answer) = (Dialect::$dialect, AnswerFormat::$answer);
+        &Route { path: $path, table: $table, dialect, answer }
+    }};
 }
 
 /// Every route whose bodies go on to upstream.

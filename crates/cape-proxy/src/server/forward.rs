@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{Method, Response};
+use axum::http::{HeaderMap, Method, Response};
 
 use super::service::Service;
 use crate::answer::pass::pass;
@@ -58,14 +58,9 @@ async fn exchange(
 /// GET /v1/models: upstream's own list. Nothing but credentials goes there.
 pub(super) async fn models(
     State(service): State<Arc<Service>>,
-    request: Request,
-) -> Response<Body> {
-    let client = headers::sent(request.headers());
-    drop(request);
-    let listed = async {
-        let (permit, client) = (service.permit()?, client?);
-        let answer = service.upstream.ask(Method::GET, "models", client, None).await?;
-        pass(answer, Dialect::OpenAi, permit, None).await
-    };
-    listed.await.unwrap_or_else(|fault: Fault| fault.response(Dialect::OpenAi))
+    client: HeaderMap,
+) -> Result<Response<Body>, Fault> {
+    let (permit, client) = (service.permit()?, headers::sent(&client)?);
+    let answer = service.upstream.ask(Method::GET, "models", client, None).await?;
+    pass(answer, Dialect::OpenAi, permit, None).await
 }

@@ -4,30 +4,29 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderValue, Response, header};
+use axum::http::Response;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::IntoResponse;
 use cape::json::ReleaseJson;
 use serde_json::{Value, json};
 
 use super::service::Service;
-use crate::fault::{Dialect, Fault, Refusal};
+use crate::fault::{Fault, Refusal};
 
 /// POST /perturb: a text in, its release out.
 pub(super) async fn perturb(
     State(service): State<Arc<Service>>,
     request: Request,
-) -> Response<Body> {
-    let released = async {
-        let _permit = service.permit()?;
-        let who = service.spender(request.headers());
-        let text = text(&service.receive(request).await?)?;
-        let (release, spent) = service.release_once(&who, &text).await?;
-        let described = ReleaseJson::new(&service.releaser.sanitizer, &text, &release);
-        let described = serde_json::to_value(described).map_err(|_| Fault::Perturber)?;
-        let mut response = json_response(&described);
-        response.extensions_mut().insert(spent);
-        Ok(response)
-    };
-    released.await.unwrap_or_else(|fault: Fault| fault.response(Dialect::OpenAi))
+) -> Result<Response<Body>, Fault> {
+    let _permit = service.permit()?;
+    let who = service.spender(request.headers());
+    let text = text(&service.receive(request).await?)?;
+    let (release, spent) = service.release_once(&who, &text).await?;
+    let described = ReleaseJson::new(&service.releaser.sanitizer, &text, &release);
+    let described = serde_json::to_value(described).map_err(|_| Fault::Perturber)?;
+    let mut response = json_response(&described);
+    response.extensions_mut().insert(spent);
+    Ok(response)
 }
 
 /// The text of `{"text": "…"}`.
@@ -51,35 +50,21 @@ pub(super) async fn health() -> Response<Body> {
 }
 
 /// GET /ready: a text can be perturbed and paid for, and there is room for a request.
-pub(super) async fn ready(State(service): State<Arc<Service>>) -> Response<Body> {
+pub(super) async fn ready(State(service): State<Arc<Service>>) -> Result<Response<Body>, Fault> {
     match service.releaser.try_out().await {
-        Ok(()) if !service.has_room() => Fault::Busy.response(Dialect::OpenAi),
-        Ok(()) => json_response(&json!({ "status": "ready" })),
-        Err(fault @ Fault::Ledger(_)) => fault.response(Dialect::OpenAi),
-        Err(_) => Fault::Perturber.response(Dialect::OpenAi),
+        Ok(()) if !service.has_room() => Err(Fault::Busy),
+        Ok(()) => Ok(json_response(&json!({ "status": "ready" }))),
+        Err(fault @ Fault::Ledger(_)) => Err(fault),
+        Err(_) => Err(Fault::Perturber),
     }
 }
 
 /// GET /metrics, for Prometheus.
-pub(super) async fn metrics(State(service): State<Arc<Service>>) -> Response<Body> {
-    let page = service.metrics.render(service.in_flight());
-    let mut response = Response::new(Body::from(page));
-    let kind = HeaderValue::from_static("text/plain; version=0.0.4");
-    response.headers_mut().insert(header::CONTENT_TYPE, kind);
-    response
-}
-
-pub(super) async fn not_found() -> Response<Body> {
-    Fault::NotFound.response(Dialect::OpenAi)
-}
-
-pub(super) async fn wrong_method() -> Response<Body> {
-    Fault::Method.response(Dialect::OpenAi)
+pub(super) async fn metrics(State(service): State<Arc<Service>>) -> impl IntoResponse {
+    let kind = "text/plain; version=0.0.4";
+    ([(CONTENT_TYPE, kind)], service.metrics.render(service.in_flight()))
 }
 
 pub(super) fn json_response(value: &Value) -> Response<Body> {
-    let mut response = Response::new(Body::from(value.to_string()));
-    let kind = HeaderValue::from_static("application/json");
-    response.headers_mut().insert(header::CONTENT_TYPE, kind);
-    response
+    ([(CONTENT_TYPE, "application/json")], value.to_string()).into_response()
 }

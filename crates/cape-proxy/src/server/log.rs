@@ -7,11 +7,12 @@ use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderName, HeaderValue, Response};
 use axum::middleware::Next;
+use axum::response::IntoResponse;
 use cape::rng::{self, CryptoRng};
 use cape_ledger::Cost;
 
 use super::service::Service;
-use crate::fault::{Code, Dialect, Fault};
+use crate::fault::{Code, Fault};
 use crate::request::route::ROUTES;
 
 /// Wraps a request. Its path is logged only where it is one of ours: another could hold text. What was
@@ -22,7 +23,7 @@ pub(super) async fn log(
     next: Next,
 ) -> Response<Body> {
     let started = Instant::now();
-    let Ok(id) = id() else { return Fault::Perturber.response(Dialect::OpenAi) };
+    let Ok(id) = id() else { return Fault::Perturber.into_response() };
     let route = route(request.extensions().get::<MatchedPath>().map(MatchedPath::as_str));
     let mut response = next.run(request).await;
     let status = response.status().as_u16();

@@ -8,6 +8,7 @@ use axum::routing::{get, post};
 
 use super::service::Service;
 use super::{forward, guardrail, local, log, openapi};
+use crate::fault::Fault;
 use crate::request::route::ROUTES;
 
 /// Every path of the proxy. Any other is a 404 that forwards nothing.
@@ -25,8 +26,8 @@ pub fn router(service: Arc<Service>) -> Router {
         router = router.route(&format!("/v1/{}", route.path), post(forward));
     }
     router
-        .fallback(local::not_found)
-        .method_not_allowed_fallback(local::wrong_method)
+        .fallback(async || Fault::NotFound)
+        .method_not_allowed_fallback(async || Fault::Method)
         .layer(middleware::from_fn_with_state(Arc::clone(&service), log::log))
         .with_state(service)
 }
