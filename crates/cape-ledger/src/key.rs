@@ -30,7 +30,7 @@ impl Key {
                 let mut secret = [0; LENGTH];
                 SystemRandom::new().fill(&mut secret).map_err(|_| Error::Entropy)?;
                 write_new(path, &secret).map_err(failed)?;
-                // of two proxies that start together one makes the file, and both read it
+                // if two proxies start together, one makes the file and both read it
                 Self::read(File::open(path).map_err(failed)?, path)
             }
             Err(error) => Err(failed(error).into()),
@@ -121,13 +121,13 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Writes a file that is there whole or not at all, unless there is one already.
+/// Writes a new file, whole or not at all; an existing one stays.
 fn write_new(path: &Path, secret: &[u8]) -> std::io::Result<()> {
     let dir = match path.parent() {
         Some(dir) if dir != Path::new("") => dir,
         _ => Path::new("."),
     };
-    // for its owner alone from the beginning
+    // a temporary file is readable by its owner alone from the beginning
     let mut file = tempfile::NamedTempFile::new_in(dir)?;
     file.write_all(secret)?;
     file.as_file().sync_all()?;

@@ -112,7 +112,7 @@ impl Ledger {
             let Some(text) = self.remembered(&mut connection, place).await? else {
                 return Ok(None);
             };
-            // what is in use is not forgotten; once a day is enough to know
+            // a message in use is not forgotten; one update a day is enough
             sqlx::query("UPDATE cape_memory SET used = $2 WHERE place = $1 AND used < $2")
                 .bind(place.bytes())
                 .bind(Day::of(now).stored())
@@ -177,7 +177,7 @@ impl Ledger {
     ) -> Result<Receipt> {
         let day = Day::of(now);
         let mut transaction = self.store.begin().await?;
-        // whoever spends waits here: what is read below cannot change before the end
+        // all spenders wait for this lock: the accounts cannot change before the end
         let lock = "UPDATE cape_account SET micros = micros WHERE spender = '' AND day = -1";
         if sqlx::query(lock).execute(&mut *transaction).await?.rows_affected() != 1 {
             return Err(Error::Damaged("the account of all keys is gone"));
@@ -203,7 +203,7 @@ impl Ledger {
             }
         }
         let spent = spent(&mut transaction, who, day).await?;
-        // a transaction that ends without its commit never was
+        // an error drops the transaction, which undoes all of it
         let left = limits.admit(&spent, cost.epsilon, now)?;
         if cost != Cost::default() {
             write_down(&mut transaction, who, day, cost).await?;

@@ -47,7 +47,7 @@ enum Dialect {
 pub(crate) struct Store {
     pool: AnyPool,
     dialect: Dialect,
-    /// SQLite's file, and which one it was when it was opened.
+    /// SQLite's file, with its identity when it was opened.
     file: Option<(PathBuf, Identity)>,
 }
 
@@ -81,16 +81,16 @@ impl Store {
         let path = Path::new(file.unwrap_or(url));
         let (dialect, connections, url) = match (url.split_once("://"), file) {
             (Some(("postgres" | "postgresql", _)), _) => (Dialect::Postgres, 8, url.to_owned()),
-            // it may hold a password, which would be shown as the name of a file
+            // an error that named it as a file could show a password
             (Some(_), None) => return Err(Error::Scheme),
-            // writers wait for one another in any case, and in line they wait fairly
+            // SQLite has one writer at a time, and the pool keeps the order of those who wait
             _ => (Dialect::Sqlite, 1, sqlite(path, missing)?),
         };
         let options = AnyConnectOptions::from_str(&url)?.disable_statement_logging();
-        // a pool keeps to itself why it has no connection
+        // a pool would hide why it cannot connect
         let mut first = within(options.connect()).await?;
         let prepared: &'static [&str] = match (missing, dialect) {
-            // whoever only reads leaves a database as it is: it may be somebody else's
+            // a reader changes nothing: the database may be somebody else's
             (Missing::Refuse, _) => &[],
             (Missing::Make, Dialect::Sqlite) => &DURABLE_SQLITE,
             (Missing::Make, Dialect::Postgres) => &[DURABLE_POSTGRES],
@@ -144,7 +144,7 @@ impl Store {
     pub(crate) async fn make(&self, key_check: Vec<u8>) -> Result<()> {
         let mut transaction = self.begin().await?;
         if self.dialect == Dialect::Postgres {
-            // two proxies that start together would both find nothing; the number is any
+            // two proxies that start together would both find no table; the number is arbitrary
             transaction.execute("SELECT pg_advisory_xact_lock(1667331173)").await?;
         }
         if self.version(&mut transaction).await?.is_none() {
@@ -222,7 +222,7 @@ fn is_busy(error: &sqlx::Error) -> bool {
         .is_some_and(|code| code == "5")
 }
 
-/// The file as SQLx wants it, made for its owner alone if need be.
+/// The file as a URL for SQLx; a file that is made here is readable by its owner alone.
 fn sqlite(path: &Path, missing: Missing) -> Result<String> {
     let failed = |source| Error::File { path: path.to_owned(), source };
     if missing == Missing::Make {

@@ -163,7 +163,7 @@ impl Fault {
         told.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let wait = match self {
             Self::Ledger(LedgerError::Refused(refusal)) => {
-                // else clients try again at once, and again
+                // without this, clients would keep trying
                 told.insert("x-should-retry", HeaderValue::from_static("false"));
                 refusal.retry_after.map(|wait| wait.as_secs())
             }

@@ -1,5 +1,5 @@
-//! The paper's last step: a model of the operator's own rewrites the noisy answer with the true prompt
-//! at hand. It is the only place that a true prompt goes to.
+//! The paper's last step: a model that the operator trusts rewrites the noisy answer with the true prompt
+//! at hand. True prompts go nowhere else.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -82,7 +82,7 @@ pub(crate) struct Rewriting {
 }
 
 impl Rewriting {
-    /// The next piece of text; none at the end. An end without a sign of it is a failure.
+    /// The next piece of text; none at the end. A stream that breaks off is a failure.
     pub(crate) async fn next(&mut self) -> Result<Option<String>, Fault> {
         loop {
             while let Some(event) = self.ready.pop_front() {

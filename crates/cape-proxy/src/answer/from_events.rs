@@ -16,16 +16,16 @@ pub(super) struct StreamedAnswer {
     blocks: BTreeMap<u64, Block>,
 }
 
-/// A choice of OpenAI's.
+/// A choice in OpenAI's format.
 #[derive(Default)]
 struct Choice {
     content: Option<String>,
     refusal: Option<String>,
-    /// The arguments of each call: its name and its id are not said.
+    /// The arguments of each call; its name and its id are not texts.
     calls: BTreeMap<u64, Option<String>>,
 }
 
-/// A block of Anthropic's.
+/// A block in Anthropic's format.
 struct Block {
     begun: Value,
     text: Option<String>,
@@ -38,7 +38,7 @@ impl StreamedAnswer {
         Self { answer, room: Some(most), choices: BTreeMap::new(), blocks: BTreeMap::new() }
     }
 
-    /// Takes in an event; gives the whole answer if it is the last.
+    /// Takes in an event, and returns the whole answer if it is the last.
     pub(super) fn push(&mut self, event: &str) -> Option<Value> {
         let data = sse::data(event)?;
         self.room?;

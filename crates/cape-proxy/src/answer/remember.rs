@@ -14,7 +14,7 @@ use crate::request::policy::{Names, Policy};
 use crate::request::releaser::Releaser;
 use crate::request::route::{AnswerFormat, Route};
 
-/// An answer that is still to come, and what it follows.
+/// An answer that is still to come, with the conversation before it.
 pub(crate) struct AwaitedAnswer {
     releaser: Arc<Releaser>,
     route: &'static Route,
@@ -51,8 +51,8 @@ impl AwaitedAnswer {
         }
     }
 
-    /// Remembers upstream's own words in the place of those that the client is given. Where that
-    /// fails they are drawn for when they come back, like any others.
+    /// Remembers upstream's own words for those that the client is given. If that fails, the answer is
+    /// perturbed like any other text when it comes back.
     pub(crate) async fn remember(&self, own: &Value, given: &Value) {
         let (own, given) = (self.alternatives(own), self.alternatives(given));
         let mut messages = Vec::new();
@@ -105,7 +105,7 @@ impl AwaitedAnswer {
                 choices.sort_by_key(|choice| choice["index"].as_u64());
                 let own = choices.into_iter().map(|choice| {
                     let said = &choice["message"];
-                    // services add fields of their own, which say nothing that is sent
+                    // services add fields of their own, which are not sent back
                     message(json!({"content": said["content"], "refusal": said["refusal"],
                         "tool_calls": said["tool_calls"]}))
                 });
@@ -118,7 +118,7 @@ impl AwaitedAnswer {
     }
 }
 
-/// An answer that is given to the client in pieces.
+/// Listens to an answer that is given to the client in pieces, to remember it.
 pub(crate) struct StreamListener {
     awaited: AwaitedAnswer,
     answer: StreamedAnswer,

@@ -4,7 +4,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::fault::Fault;
 
-/// Whether a value may be sent.
+/// Tells whether a value may be sent.
 type Fits = fn(&str) -> bool;
 
 /// The headers that go to upstream, each with a test of its value. All others are left out: cookies,

@@ -33,7 +33,7 @@ pub(super) struct Perturber {
 impl Perturber {
     pub(super) fn start(sanitizer: &Arc<Sanitizer>) -> std::io::Result<Self> {
         let thread = || {
-            // how many requests there can be is limited where they come in
+            // the server limits the number of requests, so the queue needs no bound
             let (jobs, queue) = mpsc::unbounded_channel();
             let own = Arc::clone(sanitizer);
             std::thread::Builder::new()
@@ -76,7 +76,7 @@ fn work(sanitizer: &Sanitizer, mut queue: mpsc::UnboundedReceiver<Job>) {
     }
 }
 
-/// Answers every job. One that cannot be perturbed fails alone: the others are drawn again.
+/// Answers every job. A job that cannot be perturbed fails alone: the others are drawn again.
 fn perturb(sanitizer: &Sanitizer, mut batch: Vec<Job>) {
     // a client that has gone away in the meantime needs no release
     batch.retain(|job| !job.done.is_closed());
@@ -105,9 +105,9 @@ fn perturb(sanitizer: &Sanitizer, mut batch: Vec<Job>) {
     }
 }
 
-/// The releases of all texts, or which of them failed.
+/// The releases of all texts, or the index of the one that failed.
 fn draw(sanitizer: &Sanitizer, texts: &[&str]) -> Result<Vec<Release>, (usize, cape::Error)> {
-    // a map lasts for one text: what a word becomes in another says nothing of what it becomes here
+    // each text has its own secret: what a word becomes in one text tells nothing about another
     let secrets = (0..texts.len()).map(|i| Secret::fresh().map_err(|error| (i, error)));
     let secrets = secrets.collect::<Result<Vec<Secret>, _>>()?;
     sanitizer.releases(texts, &secrets.iter().collect::<Vec<_>>())

@@ -14,7 +14,7 @@ pub(crate) async fn receive(
     timeout: Duration,
 ) -> Result<Vec<u8>, Fault> {
     let headers = request.headers();
-    // a page may send what needs no leave, and would spend what is not its own
+    // a browser lets any page send simple requests, which would spend its user's budget
     if headers.contains_key(header::ORIGIN) {
         return Err(Fault::Page);
     }

@@ -12,7 +12,7 @@ use super::perturber::Perturber;
 use crate::error::Error;
 use crate::fault::Fault;
 
-/// Draws, pays and remembers.
+/// Draws releases, pays for them and remembers them.
 pub(crate) struct Releaser {
     perturber: Perturber,
     pub(crate) sanitizer: Arc<Sanitizer>,
@@ -51,7 +51,7 @@ impl Releaser {
         said: &[Said],
     ) -> Result<Released, Fault> {
         let now = SystemTime::now();
-        // under other settings it is another release
+        // a release under other settings is another release
         let begin = || self.ledger.conversation(who, &self.sanitizer.about().fingerprint);
         let mut conversation = begin();
         let (mut sent, mut new, mut places) = (Vec::new(), Vec::new(), Vec::new());

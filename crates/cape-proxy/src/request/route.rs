@@ -1,4 +1,4 @@
-//! The routes to upstream, and what is known of each.
+//! The routes to upstream, each with its table and the format of its answers.
 
 use super::body::Rule;
 use super::body::tables::{anthropic, openai, responses};

@@ -15,7 +15,7 @@ use super::listen::Door;
 /// The time that the head of a request may take, and that a connection may wait for one.
 pub(super) const HEAD: Duration = Duration::from_secs(30);
 
-/// Serves until it is told to stop, and then what has begun.
+/// Serves until it is told to stop, and then finishes the requests that have begun.
 pub(super) async fn serve(mut door: Door, router: Router, head: Duration, stop: impl Future) {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(head);

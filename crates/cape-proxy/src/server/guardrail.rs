@@ -1,6 +1,6 @@
 //! LiteLLM's generic guardrail: texts in, perturbed texts out.
 //!
-//! LiteLLM sends a request on unless it is told not to, so every failure is an answer that blocks.
+//! LiteLLM forwards a request unless it is told not to, so every failure is an answer that blocks.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ async fn verdict(service: &Service, request: Request) -> Result<(Value, Cost), F
     let client = service.spender(request.headers());
     let bytes = service.receive(request).await?;
     let asked: Value = serde_json::from_slice(&bytes).map_err(Refusal::from)?;
-    // an answer holds what upstream made of a release
+    // an answer was made from a release, so there is nothing to protect
     if asked["input_type"] == "response" {
         return Ok((json!({"action": "NONE"}), Cost::default()));
     }
@@ -53,7 +53,7 @@ async fn verdict(service: &Service, request: Request) -> Result<(Value, Cost), F
     covered(&asked)?;
     let texts = json!({ "texts": asked["texts"] }).to_string();
     let outgoing = body::read(texts.as_bytes(), TEXTS, &policy)?;
-    // LiteLLM's clients have keys of LiteLLM's
+    // LiteLLM gives its clients keys of its own
     let key = asked["request_data"]["user_api_key_hash"].as_str();
     let who = key.map_or(client, |key| service.releaser.ledger.spender(key.as_bytes()));
     let released = service.release(&who, &outgoing.said).await?;
@@ -74,7 +74,7 @@ fn covered(asked: &Value) -> Result<(), Refusal> {
         ("role", Value::String(role)) => ROLES.contains(&role.as_str()),
         ("tool_call_id", Value::String(id)) => pattern::tool(id),
         ("content", content) => said(content),
-        // the policy has spoken of them
+        // `passes` has checked them
         ("tool_calls", _) | (_, Value::Null) => true,
         _ => false,
     };
@@ -90,7 +90,7 @@ fn covered(asked: &Value) -> Result<(), Refusal> {
 
 /// Refuses what LiteLLM would send unchanged besides the texts.
 fn passes(asked: &Value, policy: &Policy) -> Result<(), Refusal> {
-    // messages whose texts are nowhere to be perturbed
+    // messages without texts could not be perturbed
     let texts = asked["texts"].as_array().map(Vec::len);
     if texts.is_none() || (texts == Some(0) && !asked["structured_messages"].is_null()) {
         let expected = "a list of all texts of the request".into();

@@ -17,7 +17,7 @@ use tokio_rustls::server::TlsStream;
 
 use crate::error::Error;
 
-/// A client has this long for its part of the handshake.
+/// The time that a client has for the handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// The listener for clients.
@@ -48,7 +48,7 @@ async fn handshakes(
     ready: mpsc::Sender<(TlsStream<TcpStream>, SocketAddr)>,
 ) {
     while !ready.is_closed() {
-        // axum's way to accept waits where the system has no more files to open
+        // axum's `accept` waits while the system has no more files to open
         let (stream, address) = Listener::accept(&mut listener).await;
         let _ = stream.set_nodelay(true);
         let (acceptor, ready) = (acceptor.clone(), ready.clone());

@@ -44,7 +44,7 @@ fn text(body: &[u8]) -> Result<String, Refusal> {
     text.ok_or_else(|| Refusal::Value { path: "text".into(), expected: "a string".into() })
 }
 
-/// GET /health: the process is there.
+/// GET /health: the process is alive.
 pub(super) async fn health() -> Response<Body> {
     json_response(&json!({ "status": "ok" }))
 }

@@ -15,8 +15,8 @@ use super::service::Service;
 use crate::fault::{Code, Fault};
 use crate::request::route::ROUTES;
 
-/// Wraps a request. Its path is logged only where it is one of ours: another could hold text. What was
-/// spent is on the response as a [`Cost`], and is told to the client.
+/// Logs and counts a request. Its path is logged only if it is one of ours: another could hold text. A
+/// [`Cost`] on the response is what the request spent, and the client learns it from the headers.
 pub(super) async fn log(
     State(service): State<Arc<Service>>,
     request: Request,
@@ -49,7 +49,7 @@ pub(super) async fn log(
 
 const GUARDRAIL: &str = "beta/litellm_basic_guardrail_api";
 
-/// The name that a path is counted by: whatever clients ask for, there are no others.
+/// The name that a path is counted under, one of a fixed list whatever clients ask for.
 fn route(matched: Option<&str>) -> &'static str {
     let own = ["models", "perturb", "health", "ready", "metrics", "openapi.json", GUARDRAIL];
     let matched = matched.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Strings that are sent as they are, and so must not be able to carry text.
+//! Patterns of strings that are sent unchanged, and so must not be able to carry text.
 
 /// The name of a model.
 pub(crate) fn model(name: &str) -> bool {

@@ -22,7 +22,7 @@ pub(crate) fn segments(text: &str) -> Vec<(SegmentKind, Range<usize>)> {
             _ => None,
         };
         let Some((kind, end)) = special else {
-            // of a run of backticks that begins no code, none does
+            // no part of a run of backticks begins code if the whole run does not
             let run = if c == '`' { ticks(&text[at..]) } else { c.len_utf8() };
             at += run;
             continue;

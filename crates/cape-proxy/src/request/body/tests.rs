@@ -197,7 +197,7 @@ fn a_whole_conversation_is_rebuilt() {
 fn refusals_name_the_place_and_not_what_stood_there() {
     let user = |content: Value| json!({"messages": [{"role": "user", "content": content}]});
     let cases = [
-        (json!({"logit_bias": {"50256": -100}}), "logit_bias is no field"),
+        (json!({"logit_bias": {"50256": -100}}), "unknown field logit_bias"),
         (json!({"temperature": 3}), "temperature must be a number from 0 to 2"),
         (json!({"seed": 4_111_111_111_111_111_i64}), "seed must be an integer"),
         (json!({"model": "my name is Bob"}), "model must be the name of a model"),

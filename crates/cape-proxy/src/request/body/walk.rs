@@ -19,7 +19,7 @@ pub(crate) fn read(body: &[u8], table: &'static [Entry], policy: &Policy) -> Rea
     read_value(&serde_json::from_slice(body)?, table, policy)
 }
 
-/// The same, of a body that is JSON already.
+/// Reads a body that is parsed already.
 pub(crate) fn read_value(
     value: &Value,
     table: &'static [Entry],
@@ -184,7 +184,7 @@ impl Walk<'_> {
             return Err(Refusal::Unknown { path: self.path.0.clone() });
         }
         let mut nodes = Vec::with_capacity(fields.len());
-        // in the table's order, which has first what a conversation begins with
+        // in the table's order, which begins as a conversation does
         for (name, rule) in entries {
             let Some(value) = fields.get(*name) else { continue };
             let before = self.path.field(name);
@@ -336,7 +336,7 @@ impl Walk<'_> {
         if self.policy.tool_names == Names::Pass || self.declared.contains(name) {
             return Ok(());
         }
-        Err(self.blocked("no tool of this request that may pass declares the name", "tool-names"))
+        Err(self.blocked("no tool of this request declares the name", "tool-names"))
     }
 
     /// Rounded, so that the last digits carry no message.
