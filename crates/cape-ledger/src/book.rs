@@ -1,4 +1,4 @@
-//! The ledger as its keeper reads it: no key is needed, and no text can be seen.
+//! The ledger as its administrator reads it: without the key, and without any text.
 
 use std::fmt;
 
@@ -9,18 +9,18 @@ use crate::error::{Error, Result};
 use crate::micros::Micros;
 use crate::store::{Missing, Store, within};
 
-/// What one key spent on one day.
+/// The spending of one API key on one day.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
     /// The keyed hash of the API key.
     pub spender: String,
     /// The day.
     pub day: Day,
-    /// How many requests were released with at least one new message.
+    /// The number of requests with at least one new message.
     pub releases: u64,
-    /// How many draws there were.
+    /// The number of draws.
     pub draws: u64,
-    /// What they cost.
+    /// Their cost.
     pub epsilon: Micros,
 }
 
@@ -30,14 +30,14 @@ pub struct Book {
 }
 
 impl Book {
-    /// Opens a ledger that is there.
+    /// Opens a ledger, which must exist.
     pub async fn open(url: &str) -> Result<Self> {
         let store = Store::connect(url, Missing::Refuse).await?;
         within(store.key_check()).await?;
         Ok(Self { store })
     }
 
-    /// Who spent what, by day and spender.
+    /// All accounts, ordered by day and spender.
     pub async fn accounts(&self) -> Result<Vec<Account>> {
         let query = sqlx::query(
             "SELECT spender, day, releases, tokens, micros FROM cape_account
@@ -58,7 +58,7 @@ impl Book {
         accounts.collect()
     }
 
-    /// How many messages are remembered.
+    /// The number of messages that are remembered.
     pub async fn remembered(&self) -> Result<u64> {
         let query = sqlx::query_scalar::<_, i64>("SELECT count(*) FROM cape_memory");
         let count = within(query.fetch_one(self.store.pool())).await?;

@@ -1,4 +1,4 @@
-//! Days, in UTC: a limit per day must not depend on where a proxy stands.
+//! Days in UTC: a limit per day must not depend on where a proxy runs.
 
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -10,13 +10,13 @@ pub struct Day(i64);
 const SECONDS: u64 = 86_400;
 
 impl Day {
-    /// The day of this moment; a clock before 1970 shows the first one.
+    /// The day of a moment; a moment before 1970 counts as the first day.
     #[must_use]
     pub fn of(now: SystemTime) -> Self {
         Self((since_epoch(now).as_secs() / SECONDS).cast_signed())
     }
 
-    /// So many days before.
+    /// The day that lies so many days earlier.
     #[must_use]
     pub fn before(self, days: u32) -> Self {
         Self(self.0 - i64::from(days))
@@ -31,7 +31,7 @@ impl Day {
     }
 }
 
-/// How long it is to the next day.
+/// The time until the next day.
 pub(crate) fn until_tomorrow(now: SystemTime) -> Duration {
     Duration::from_secs(SECONDS - since_epoch(now).as_secs() % SECONDS)
 }

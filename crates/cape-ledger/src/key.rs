@@ -1,4 +1,4 @@
-//! The key file, and what is derived from it.
+//! The key file, and the keys that are derived from it.
 
 use std::fmt;
 use std::fs::File;
@@ -11,11 +11,10 @@ use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::error::{Error, KeyError, Result};
-use crate::place::Place;
 
 const LENGTH: usize = 32;
 
-/// The secret of a ledger. Each use of it has a key of its own, so that none tells of another.
+/// The secret of a ledger. Each use has a derived key of its own, so that none reveals another.
 pub struct Key {
     derived: Prk,
     random: SystemRandom,
@@ -31,7 +30,7 @@ impl Key {
                 let mut secret = [0; LENGTH];
                 SystemRandom::new().fill(&mut secret).map_err(|_| Error::Entropy)?;
                 write_new(path, &secret).map_err(failed)?;
-                // of two proxies that start together one makes the file, and both read it
+                // if two proxies start together, one makes the file and both read it
                 Self::read(File::open(path).map_err(failed)?, path)
             }
             Err(error) => Err(failed(error).into()),
@@ -57,50 +56,45 @@ impl Key {
         Ok(Self { derived, random: SystemRandom::new() })
     }
 
-    /// Who has this API key (or goes by this name): the same for the same key, and no way back.
-    #[must_use]
-    pub fn spender(&self, api_key: &[u8]) -> Spender {
+    /// The spender with this API key (or of this name): a keyed hash, which cannot be reversed.
+    pub(crate) fn spender(&self, api_key: &[u8]) -> Spender {
         let hash = hmac::sign(&self.mac("spender"), api_key);
         Spender(hash.as_ref().iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}")))
     }
 
-    /// What shows that a database belongs to this key.
+    /// A keyed value that shows that a database belongs to this key.
     pub(crate) fn check(&self) -> Vec<u8> {
         hmac::sign(&self.mac("check"), b"").as_ref().into()
     }
 
-    /// The key that places are made with.
+    /// The key that places are hashed with.
     pub(crate) fn places(&self) -> hmac::Key {
         self.mac("place")
     }
 
-    /// Encrypts what is remembered at a place.
-    pub(crate) fn seal(&self, place: &Place, text: &str) -> Result<Vec<u8>> {
+    /// Encrypts a text for one place in the memory.
+    pub(crate) fn seal(&self, place: &[u8], text: &str) -> Result<Vec<u8>> {
         let mut nonce = [0; NONCE_LEN];
         self.random.fill(&mut nonce).map_err(|_| Error::Entropy)?;
         let mut sealed = text.as_bytes().to_vec();
         self.cipher(place)
             .seal_in_place_append_tag(
                 Nonce::assume_unique_for_key(nonce),
-                Aad::from(place.bytes()),
+                Aad::from(place),
                 &mut sealed,
             )
             .map_err(|_| Error::Damaged("a text is too long to be remembered"))?;
         Ok([&nonce[..], &sealed].concat())
     }
 
-    /// Decrypts it: only what this key wrote for this place.
-    pub(crate) fn unseal(&self, place: &Place, sealed: &[u8]) -> Result<String> {
+    /// Decrypts a text that this key encrypted for this place.
+    pub(crate) fn unseal(&self, place: &[u8], sealed: &[u8]) -> Result<String> {
         const DAMAGED: Error = Error::Damaged("a remembered text is not what was written");
         let (nonce, sealed) = sealed.split_first_chunk::<NONCE_LEN>().ok_or(DAMAGED)?;
         let mut text = sealed.to_vec();
         let length = self
             .cipher(place)
-            .open_in_place(
-                Nonce::assume_unique_for_key(*nonce),
-                Aad::from(place.bytes()),
-                &mut text,
-            )
+            .open_in_place(Nonce::assume_unique_for_key(*nonce), Aad::from(place), &mut text)
             .map_err(|_| DAMAGED)?
             .len();
         text.truncate(length);
@@ -114,8 +108,8 @@ impl Key {
     }
 
     /// A cipher for one place: random nonces of 96 bits then never come near their limit.
-    fn cipher(&self, place: &Place) -> LessSafeKey {
-        let info = [b"seal".as_slice(), place.bytes()];
+    fn cipher(&self, place: &[u8]) -> LessSafeKey {
+        let info = [b"seal".as_slice(), place];
         let okm = self.derived.expand(&info, &AES_256_GCM).expect("a key as long as the hash");
         LessSafeKey::new(UnboundKey::from(okm))
     }
@@ -127,26 +121,26 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Writes a file that is there whole or not at all, unless there is one already.
+/// Writes a new file, whole or not at all; an existing one stays.
 fn write_new(path: &Path, secret: &[u8]) -> std::io::Result<()> {
     let dir = match path.parent() {
         Some(dir) if dir != Path::new("") => dir,
         _ => Path::new("."),
     };
-    // for its owner alone from the beginning
+    // a temporary file is readable by its owner alone from the beginning
     let mut file = tempfile::NamedTempFile::new_in(dir)?;
     file.write_all(secret)?;
     file.as_file().sync_all()?;
     match file.persist_noclobber(path) {
         Err(failed) if failed.error.kind() == ErrorKind::AlreadyExists => Ok(()),
         Err(failed) => Err(failed.error),
-        // what was spent under a key that a loss of power takes back could not be found again
+        // if a loss of power took the key back, the accounts under it could not be found again
         Ok(_) if cfg!(unix) => File::open(dir)?.sync_all(),
         Ok(_) => Ok(()),
     }
 }
 
-/// Who spends: a keyed hash of an API key.
+/// One who spends, named by a keyed hash of the API key.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Spender(String);
 
@@ -218,11 +212,11 @@ mod tests {
     fn a_sealed_text_opens_with_its_key_at_its_place_unchanged() {
         let dir = tempfile::tempdir().unwrap();
         let (ours, other) = (key(&dir, "ours"), key(&dir, "other"));
-        let (here, there) = (Place::from([1; 32]), Place::from([2; 32]));
+        let (here, there) = ([1; 32], [2; 32]);
         let sealed = ours.seal(&here, "grüße").unwrap();
         assert_eq!(ours.unseal(&here, &sealed).unwrap(), "grüße");
         assert_ne!(ours.seal(&here, "grüße").unwrap(), sealed, "a nonce of its own each time");
-        let refused = |key: &Key, place, sealed: &[u8]| {
+        let refused = |key: &Key, place: &[u8], sealed: &[u8]| {
             matches!(key.unseal(place, sealed), Err(Error::Damaged(_)))
         };
         assert!(refused(&other, &here, &sealed));

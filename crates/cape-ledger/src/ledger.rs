@@ -1,35 +1,35 @@
-//! Spending and remembering, in one transaction.
+//! Spending and remembering in one transaction.
 
 use std::fmt;
 use std::time::SystemTime;
 
 use sqlx::{AnyConnection, Row};
 
+use crate::conversation::{Conversation, Place};
 use crate::day::Day;
 use crate::error::{Error, Result};
 use crate::key::{Key, Spender};
 use crate::limits::{Each, Left, Limits};
 use crate::micros::Micros;
-use crate::place::{Conversation, Place};
 use crate::store::{Missing, Store, within};
 
-/// What a release costs.
+/// The cost of a release.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// How many draws there were.
+    /// The number of draws.
     pub draws: u64,
-    /// What they cost together.
+    /// The privacy loss of all of them.
     pub epsilon: Micros,
 }
 
 impl Cost {
-    /// So many draws at so much each: what holds for a draw, not what was asked for.
+    /// The cost of some draws, from the proven loss of each (not the ε that was asked for).
     #[must_use]
     pub fn new(draws: u64, per_draw: f64) -> Self {
         Self { draws, epsilon: Micros::at_least(per_draw).times(draws) }
     }
 
-    /// Both together.
+    /// The sum of both.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -39,13 +39,13 @@ impl Cost {
     }
 }
 
-/// A message that was drawn for just now.
+/// A message with its new release.
 pub struct Fresh {
-    /// Where it stands.
+    /// Its place in the conversation.
     pub place: Place,
     /// The released text.
     pub text: String,
-    /// What it costs.
+    /// The cost of the release.
     pub cost: Cost,
 }
 
@@ -55,14 +55,14 @@ impl fmt::Debug for Fresh {
     }
 }
 
-/// A release that is written down: it may be sent.
+/// Proof that a release is written down and may be sent.
 pub struct Receipt {
-    /// What to send for each message, in their order. It is not what was drawn where another proxy
-    /// has released the same message first.
+    /// The text to send for each message, in order. It is not the one that was drawn where another
+    /// proxy has released the same message first.
     pub texts: Vec<String>,
-    /// What was spent.
+    /// The cost that was charged.
     pub spent: Cost,
-    /// What is left.
+    /// The rest of each limit.
     pub left: Left,
 }
 
@@ -73,15 +73,15 @@ impl fmt::Debug for Receipt {
     }
 }
 
-/// The ledger and the memory of one or more proxies.
+/// The ledger and the memory, shared by one or more proxies.
 pub struct Ledger {
     store: Store,
     key: Key,
 }
 
 impl Ledger {
-    /// Opens the ledger in a SQLite file (a path) or a PostgreSQL database (`postgres://…`), and
-    /// makes one where there is none.
+    /// Opens the ledger in a SQLite file (a path) or a PostgreSQL database (`postgres://…`). Makes one
+    /// where there is none.
     pub async fn open(url: &str, key: Key) -> Result<Self> {
         let store = Store::connect(url, Missing::Make).await?;
         within(store.make(key.check())).await?;
@@ -92,26 +92,27 @@ impl Ledger {
         Ok(Self { store, key })
     }
 
-    /// Who has this API key.
+    /// The spender with this API key.
     #[must_use]
     pub fn spender(&self, api_key: &[u8]) -> Spender {
         self.key.spender(api_key)
     }
 
-    /// The beginning of a conversation: see [`Conversation::begin`].
+    /// The beginning of a conversation. The settings must name all that a release depends on, such as
+    /// the mechanism, ε and the words to keep: under other settings no release is recalled.
     #[must_use]
     pub fn conversation(&self, who: &Spender, settings: &str) -> Conversation {
         Conversation::begin(&self.key, who, settings)
     }
 
-    /// How this message was released before. It costs nothing to send it so again.
+    /// The earlier release of this message, if any. To send it again costs nothing.
     pub async fn recall(&self, place: &Place, now: SystemTime) -> Result<Option<String>> {
         within(async {
             let mut connection = self.store.pool().acquire().await?;
             let Some(text) = self.remembered(&mut connection, place).await? else {
                 return Ok(None);
             };
-            // what is in use is not forgotten; once a day is enough to know
+            // a message in use is not forgotten; one update a day is enough
             sqlx::query("UPDATE cape_memory SET used = $2 WHERE place = $1 AND used < $2")
                 .bind(place.bytes())
                 .bind(Day::of(now).stored())
@@ -122,8 +123,8 @@ impl Ledger {
         .await
     }
 
-    /// Spends what these messages cost and remembers them, all or none of it. Only what comes back
-    /// may be sent, and only if it does.
+    /// Charges the cost of these messages and remembers them, all or nothing. Only the texts of the
+    /// receipt may be sent.
     pub async fn release(
         &self,
         who: &Spender,
@@ -134,7 +135,7 @@ impl Ledger {
         within(self.transact(who, Cost::default(), messages, limits, now)).await
     }
 
-    /// Spends without remembering: to send the same again costs the same again.
+    /// Charges a cost without remembering a text: to send the same again costs the same again.
     pub async fn spend(
         &self,
         who: &Spender,
@@ -145,7 +146,7 @@ impl Ledger {
         within(self.transact(who, cost, Vec::new(), limits, now)).await
     }
 
-    /// What is left to this spender.
+    /// The rest of each limit for this spender.
     pub async fn left(&self, who: &Spender, limits: &Limits, now: SystemTime) -> Result<Left> {
         within(async {
             let mut connection = self.store.pool().acquire().await?;
@@ -154,14 +155,14 @@ impl Ledger {
         .await
     }
 
-    /// Forgets what was not sent since that day, and says how many messages that were. To send one
-    /// of them again is a new release.
+    /// Forgets the messages that were last sent before that day, and returns their number. To send
+    /// one of them again is a new release.
     pub async fn forget(&self, before: Day) -> Result<u64> {
         let query = sqlx::query("DELETE FROM cape_memory WHERE used < $1").bind(before.stored());
         Ok(within(query.execute(self.store.pool())).await?.rows_affected())
     }
 
-    /// Ends in order: a SQLite ledger is then one file again, which may be copied or moved.
+    /// Closes the database: a SQLite ledger is then one file again, which may be copied or moved.
     pub async fn close(&self) {
         self.store.pool().close().await;
     }
@@ -176,7 +177,7 @@ impl Ledger {
     ) -> Result<Receipt> {
         let day = Day::of(now);
         let mut transaction = self.store.begin().await?;
-        // whoever spends waits here: what is read below cannot change before the end
+        // all spenders wait for this lock: the accounts cannot change before the end
         let lock = "UPDATE cape_account SET micros = micros WHERE spender = '' AND day = -1";
         if sqlx::query(lock).execute(&mut *transaction).await?.rows_affected() != 1 {
             return Err(Error::Damaged("the account of all keys is gone"));
@@ -188,7 +189,7 @@ impl Ledger {
                  ON CONFLICT (place) DO NOTHING",
             )
             .bind(message.place.bytes())
-            .bind(self.key.seal(&message.place, &message.text)?)
+            .bind(self.key.seal(message.place.bytes(), &message.text)?)
             .bind(day.stored())
             .execute(&mut *transaction)
             .await?;
@@ -202,7 +203,7 @@ impl Ledger {
             }
         }
         let spent = spent(&mut transaction, who, day).await?;
-        // a transaction that ends without its commit never was
+        // an error drops the transaction, which undoes all of it
         let left = limits.admit(&spent, cost.epsilon, now)?;
         if cost != Cost::default() {
             write_down(&mut transaction, who, day, cost).await?;
@@ -222,7 +223,7 @@ impl Ledger {
             .fetch_optional(connection)
             .await?;
         let sealed = row.map(|row| row.try_get::<Vec<u8>, _>(0)).transpose()?;
-        sealed.map(|sealed| self.key.unseal(place, &sealed)).transpose()
+        sealed.map(|sealed| self.key.unseal(place.bytes(), &sealed)).transpose()
     }
 }
 

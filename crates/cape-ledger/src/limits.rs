@@ -1,4 +1,4 @@
-//! How much may be spent, by whom and when.
+//! The limits on spending: by one key or all keys, for a day or in total.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -22,13 +22,13 @@ pub struct Each<T> {
     pub total: T,
 }
 
-/// The limits; where there is none, only what an account can hold limits it.
+/// The limits; an account without one is limited only by the largest number it can hold.
 pub type Limits = Each<Option<Micros>>;
 
-/// What is left, where there is a limit.
+/// The rest of each limit; none where there is no limit.
 pub type Left = Each<Option<Micros>>;
 
-/// Which of the limits.
+/// One of the limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
@@ -53,24 +53,24 @@ impl fmt::Display for Limit {
     }
 }
 
-/// A release that the limits do not allow. Nothing was spent, and nothing may be sent.
+/// The refusal of a release that exceeds a limit. Nothing was spent, and nothing may be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a release of ε = {asked} is more than the {left} left to {limit}")]
 pub struct Refusal {
-    /// The limit that refuses; where several do, one that does not pass with the day.
+    /// The limit that is exceeded; where several are, one that does not end with the day.
     pub limit: Limit,
-    /// What the release would have cost.
+    /// The cost of the release.
     pub asked: Micros,
-    /// What is left under that limit.
+    /// The rest of that limit.
     pub left: Micros,
-    /// What is left under every limit.
+    /// The rest of every limit.
     pub all_left: Left,
-    /// How long it is until the same release is allowed, if nobody spends: none if it never is.
+    /// The time until the same release is allowed if nobody spends; none if it never is.
     pub retry_after: Option<Duration>,
 }
 
 impl<T: Copy> Each<T> {
-    /// The lasting ones first.
+    /// With their names, the lasting ones first.
     fn named(self) -> [(Limit, T); 4] {
         [
             (Limit::Total, self.total),
@@ -82,7 +82,7 @@ impl<T: Copy> Each<T> {
 }
 
 impl Limits {
-    /// What is left after this was spent.
+    /// The rest of each limit after some spending.
     #[must_use]
     pub fn left(&self, spent: &Each<Micros>) -> Left {
         let left = |limit: Option<Micros>, spent| limit.map(|limit| limit.less(spent));
@@ -94,7 +94,7 @@ impl Limits {
         }
     }
 
-    /// What is left after `asked` is spent as well, or why it may not be.
+    /// The rest of each limit after `asked` is spent as well, or why it may not be.
     pub(crate) fn admit(
         &self,
         spent: &Each<Micros>,

@@ -1,4 +1,4 @@
-//! ε as an integer: sums of floats would drift, and a ledger must not.
+//! ε as an integer: sums of floats would drift.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,9 +15,9 @@ const ONE: i64 = 1_000_000;
 impl Micros {
     /// Nothing.
     pub const ZERO: Self = Self(0);
-    /// More than any account holds: what costs this is never released.
+    /// More than any account holds: a release at this cost is always refused.
     pub const NEVER: Self = Self(i64::MAX);
-    /// The most that an account holds.
+    /// The largest amount that an account holds.
     pub(crate) const FULL: Self = Self(i64::MAX - 1);
 
     /// The smallest amount that is not below ε, to the last bit; [`Self::NEVER`] where ε is not a
@@ -44,25 +44,25 @@ impl Micros {
         i64::try_from(micros).map_or(Self::NEVER, Self)
     }
 
-    /// So many times this, or [`Self::NEVER`].
+    /// The amount times `n`, or [`Self::NEVER`].
     #[must_use]
     pub fn times(self, n: u64) -> Self {
         Self(i64::try_from(n).map_or(i64::MAX * self.0.signum(), |n| self.0.saturating_mul(n)))
     }
 
-    /// Both together, or [`Self::NEVER`].
+    /// The sum of both, or [`Self::NEVER`].
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// What is left of this after `spent`.
+    /// The rest after `spent`, at least zero.
     #[must_use]
     pub fn less(self, spent: Self) -> Self {
         Self((self.0.saturating_sub(spent.0)).max(0))
     }
 
-    /// ε, for showing it.
+    /// ε as a float, for display.
     #[must_use]
     pub fn epsilon(self) -> f64 {
         self.0 as f64 / ONE as f64
@@ -95,14 +95,14 @@ impl Serialize for Micros {
 }
 
 impl<'de> Deserialize<'de> for Micros {
-    /// As a person writes it: a float is shown by the fewest digits that mean it.
+    /// Reads the float in the fewest decimal digits that mean it, as a person wrote it.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let written = f64::deserialize(deserializer)?.to_string();
         written.parse().map_err(serde::de::Error::custom)
     }
 }
 
-/// The text is no amount of ε.
+/// A text that is not an amount of ε.
 #[derive(Clone, Copy, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("it takes a number of at least 0, with six decimals at most")]
 pub struct ParseMicrosError;
@@ -110,7 +110,7 @@ pub struct ParseMicrosError;
 impl FromStr for Micros {
     type Err = ParseMicrosError;
 
-    /// A limit as a person writes it: taken exactly or not at all.
+    /// Reads a decimal number exactly, or refuses it.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
         let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! The database: SQLite in a file, or PostgreSQL by URL, spoken to in the same words.
+//! The database: SQLite in a file or PostgreSQL by URL, with the same SQL.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -12,13 +12,13 @@ use crate::error::{Error, Result};
 /// The version of the tables below.
 const VERSION: i64 = 1;
 
-/// How long anything may take that is asked of the database.
+/// The longest time that one call of the database may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long to wait before SQLite is asked again.
+/// The pause before SQLite is asked again.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Both databases understand it: SQLite stores bytes as bytes whatever the column's type is called.
+/// The tables, for both databases: SQLite stores bytes as bytes whatever the column's type is called.
 ///
 /// An account belongs to a spender, or to all of them (''), and to a day, or to all (-1). The account
 /// of all and all is there from the beginning: whoever spends locks it first.
@@ -31,7 +31,7 @@ const SCHEMA: [&str; 4] = [
     "CREATE INDEX cape_memory_used ON cape_memory (used)",
 ];
 
-/// What is committed must be there after a crash, of the machine as well.
+/// A commit must survive a crash, even of the machine.
 const DURABLE_SQLITE: [&str; 3] =
     ["PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA secure_delete = ON"];
 const DURABLE_POSTGRES: &str = "SELECT set_config('synchronous_commit', 'on', false)
@@ -47,11 +47,11 @@ enum Dialect {
 pub(crate) struct Store {
     pool: AnyPool,
     dialect: Dialect,
-    /// SQLite's file, and which one it was when it was opened.
+    /// SQLite's file, with its identity when it was opened.
     file: Option<(PathBuf, Identity)>,
 }
 
-/// What tells a file from another one in its place: device and inode, where there are such.
+/// Device and inode, where they exist: they tell a file from another one at the same path.
 type Identity = (u64, u64);
 
 #[cfg(unix)]
@@ -81,16 +81,16 @@ impl Store {
         let path = Path::new(file.unwrap_or(url));
         let (dialect, connections, url) = match (url.split_once("://"), file) {
             (Some(("postgres" | "postgresql", _)), _) => (Dialect::Postgres, 8, url.to_owned()),
-            // it may hold a password, which would be shown as the name of a file
+            // an error that named it as a file could show a password
             (Some(_), None) => return Err(Error::Scheme),
-            // writers wait for one another in any case, and in line they wait fairly
+            // SQLite has one writer at a time, and the pool keeps the order of those who wait
             _ => (Dialect::Sqlite, 1, sqlite(path, missing)?),
         };
         let options = AnyConnectOptions::from_str(&url)?.disable_statement_logging();
-        // a pool keeps to itself why it has no connection
+        // a pool would hide why it cannot connect
         let mut first = within(options.connect()).await?;
         let prepared: &'static [&str] = match (missing, dialect) {
-            // whoever only reads leaves a database as it is: it may be somebody else's
+            // a reader changes nothing: the database may be somebody else's
             (Missing::Refuse, _) => &[],
             (Missing::Make, Dialect::Sqlite) => &DURABLE_SQLITE,
             (Missing::Make, Dialect::Postgres) => &[DURABLE_POSTGRES],
@@ -114,8 +114,8 @@ impl Store {
         Ok(Self { pool, dialect, file })
     }
 
-    /// Begins what happens as a whole or not at all. SQLite lets one writer in at a time from here
-    /// on; PostgreSQL does once a row is locked, and shows each statement what was committed by then.
+    /// Begins a transaction. SQLite admits one writer at a time from here on; PostgreSQL does once a row
+    /// is locked, and shows each statement what was committed by then.
     pub(crate) async fn begin(&self) -> Result<Transaction<'static, Any>> {
         Ok(self
             .pool
@@ -126,7 +126,7 @@ impl Store {
             .await?)
     }
 
-    /// Fails where SQLite's file was removed or replaced: what is written to it would be lost.
+    /// Fails if SQLite's file was removed or replaced: whatever is written to it would be lost.
     pub(crate) fn in_place(&self) -> Result<()> {
         match &self.file {
             Some((path, own)) if !identity(path).is_ok_and(|there| there == *own) => {
@@ -144,7 +144,7 @@ impl Store {
     pub(crate) async fn make(&self, key_check: Vec<u8>) -> Result<()> {
         let mut transaction = self.begin().await?;
         if self.dialect == Dialect::Postgres {
-            // two proxies that start together would both find nothing; the number is any
+            // two proxies that start together would both find no table; the number is arbitrary
             transaction.execute("SELECT pg_advisory_xact_lock(1667331173)").await?;
         }
         if self.version(&mut transaction).await?.is_none() {
@@ -161,7 +161,7 @@ impl Store {
         Ok(transaction.commit().await?)
     }
 
-    /// What shows whose ledger this is.
+    /// The stored value that shows which key this ledger belongs to.
     pub(crate) async fn key_check(&self) -> Result<Vec<u8>> {
         let mut connection = self.pool.acquire().await?;
         match self.version(&mut connection).await? {
@@ -174,7 +174,7 @@ impl Store {
         }
     }
 
-    /// The version of the ledger that is there.
+    /// The version of the ledger, if there is one.
     async fn version(&self, connection: &mut AnyConnection) -> Result<Option<i64>> {
         let tables = match self.dialect {
             Dialect::Sqlite => "SELECT name FROM sqlite_schema WHERE name = 'cape_ledger'",
@@ -189,7 +189,7 @@ impl Store {
     }
 }
 
-/// Gives up on a database that keeps silent.
+/// Waits for the database, but not longer than [`PATIENCE`].
 pub(crate) async fn within<T, E>(work: impl Future<Output = Result<T, E>>) -> Result<T>
 where
     Error: From<E>,
@@ -200,8 +200,8 @@ where
     }
 }
 
-/// SQLite does not wait by itself where another connection opens or closes the same log: whoever calls
-/// this says how long to wait.
+/// Runs the statements. SQLite does not wait by itself while another connection opens or closes the
+/// same log, so this tries again; the caller limits the time.
 async fn prepare(connection: &mut AnyConnection, statements: &'static [&str]) -> sqlx::Result<()> {
     for statement in statements {
         while let Err(error) = connection.execute(*statement).await {
@@ -222,7 +222,7 @@ fn is_busy(error: &sqlx::Error) -> bool {
         .is_some_and(|code| code == "5")
 }
 
-/// The file as SQLx wants it, made for its owner alone if need be.
+/// The file as a URL for SQLx; a file that is made here is readable by its owner alone.
 fn sqlite(path: &Path, missing: Missing) -> Result<String> {
     let failed = |source| Error::File { path: path.to_owned(), source };
     if missing == Missing::Make {

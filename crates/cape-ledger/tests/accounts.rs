@@ -1,4 +1,4 @@
-//! What is spent is counted exactly, whoever else spends.
+//! Spending is counted exactly, whoever else spends.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -163,7 +163,7 @@ async fn an_account_that_was_spoilt_stops_everything() {
     }
 }
 
-/// What is written to a file that is no longer there would be lost at the next start.
+/// Writes to a file that is no longer there would be lost at the next start.
 #[cfg(unix)]
 #[tokio::test]
 async fn a_file_that_was_taken_away_is_noticed() {

@@ -1,4 +1,4 @@
-//! What was said is said again in the same words, and nobody else can read it.
+//! A message is sent again in the same words, and nobody else can read it.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

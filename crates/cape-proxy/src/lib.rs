@@ -1,38 +1,28 @@
 //! A proxy between clients of LLM services and the services: prompts are perturbed on their way.
 //!
-//! It is a safeguard, so it fails closed: what it cannot perturb it refuses, and a body is built anew
-//! from tables of known fields, never forwarded.
+//! It is a safeguard, so it fails closed: it refuses what it cannot perturb, and builds every body anew
+//! from tables of known fields instead of forwarding it.
+//!
+//! [`Service::new`] takes the [`Settings`] (with the [`Policy`] on what may leave), a
+//! [`Sanitizer`](cape::sanitizer::Sanitizer) and a [`Ledger`](cape_ledger::Ledger). [`router`] gives the
+//! service its paths, and is tested without a socket; [`run`] is the whole process, with TLS and signals.
+//! A request goes through `server`, `request`, `upstream` and `answer`, as the folders are called.
+//!
+//! This is `examples/proxy_in_a_test.rs`, a proxy in a test of your own:
+//!
+//! ```
+#![doc = include_str!("../examples/proxy_in_a_test.rs")]
+//! ```
 
-mod answers;
-mod body;
-mod connections;
-mod denoise;
+mod answer;
 mod error;
-mod exchange;
-mod extractor;
-mod gather;
-mod guardrail;
-mod headers;
-mod listen;
-mod metrics;
-mod openapi;
-mod own;
-mod perturber;
-mod policy;
-mod release;
-mod replay;
-mod run;
-mod service;
+mod fault;
+mod request;
+mod server;
 mod settings;
-mod sse;
-mod stream;
 mod upstream;
-mod watch;
 
-pub use body::Refusal;
 pub use error::Error;
-pub use extractor::Ask;
-pub use policy::{Action, Gate, Names, Policy, Removal};
-pub use run::run;
-pub use service::{Service, router};
+pub use request::policy::{Action, Gate, Names, Policy, Removal};
+pub use server::{Service, router, run};
 pub use settings::Settings;

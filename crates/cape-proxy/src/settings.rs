@@ -6,45 +6,45 @@ use std::path::PathBuf;
 use cape_ledger::Limits;
 use serde::Deserialize;
 
-use crate::policy::Policy;
+use crate::request::policy::Policy;
 
-/// What the operator sets.
+/// The proxy's settings.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Settings {
     /// The service's address, with its version: `https://api.openai.com/v1`.
     pub upstream: Option<String>,
-    /// Where to listen.
+    /// The address to listen on.
     pub listen: SocketAddr,
-    /// How many bytes the body of a request may have.
+    /// The largest body of a request, in bytes.
     pub max_body: usize,
-    /// How many requests are served at a time; more are told to come again.
+    /// The most requests that are served at a time; others are told to try again.
     pub max_requests: usize,
-    /// How many seconds a request may take to arrive, and upstream to begin its answer.
+    /// The seconds that a request may take to arrive, and upstream to begin its answer.
     pub timeout: u64,
-    /// How many seconds upstream may pause in an answer.
+    /// The seconds that upstream may pause in an answer.
     pub idle_timeout: u64,
     /// The address of an OpenAI-compatible model that rewrites answers with the true prompt at hand.
     pub extractor_url: Option<String>,
-    /// Its name.
+    /// The name of that model.
     pub extractor_model: Option<String>,
-    /// Whether it may be on another machine, which then sees the true prompts.
+    /// Whether that model may be on another machine, which then sees the true prompts.
     pub extractor_elsewhere: bool,
-    /// How many seconds requests have to end when the proxy is told to.
+    /// The seconds that requests have to end when the proxy is told to.
     pub grace: u64,
-    /// The certificate, as PEM, where clients come over TLS.
+    /// The PEM file of the certificate, for clients over TLS.
     pub tls_certificate: Option<PathBuf>,
-    /// Its key, as PEM.
+    /// The PEM file of the certificate's key.
     pub tls_key: Option<PathBuf>,
-    /// Where the ledger is: a SQLite file, or `postgres://…`.
+    /// The ledger: a SQLite file, or `postgres://…`.
     pub ledger: Option<String>,
-    /// The file of the ledger's key.
+    /// The ledger's key file.
     pub ledger_key: Option<PathBuf>,
-    /// How many days a message is remembered that is not sent again.
+    /// The days that a message is remembered without being sent again.
     pub remember_days: u32,
-    /// How much may be spent.
+    /// The limits on what may be spent.
     pub limits: Limits,
-    /// What is let through.
+    /// The policy on what is let through.
     pub policy: Policy,
 }
 

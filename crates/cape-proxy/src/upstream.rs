@@ -6,9 +6,10 @@ use axum::http::{HeaderMap, HeaderValue, Method, header};
 use reqwest::redirect;
 use reqwest::{Client, Response, Url};
 
-use crate::error::{Error, Fault};
+use crate::error::Error;
+use crate::fault::Fault;
 
-/// No answer of a service is larger than this, unless it is streamed.
+/// The largest answer that is read whole, in bytes.
 const LARGEST: usize = 64 << 20;
 
 /// A server that speaks JSON over HTTP.
@@ -32,11 +33,11 @@ impl Upstream {
         if !(plain && named && matches!(base.scheme(), "http" | "https")) {
             return Err(Error::Address(what));
         }
-        // a last part without a slash would be replaced by what is joined to it
+        // `join` would replace a last part without a slash
         if !base.path().ends_with('/') {
             base.set_path(&format!("{}/", base.path()));
         }
-        // of two that are installed the first stays, and it is the same
+        // a second installation fails, and does not matter: the provider is the same
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder()
             // a redirect could lead a prompt and its credentials elsewhere
@@ -81,7 +82,7 @@ impl Upstream {
         let answer = answer
             .map_err(|_| Fault::Timeout)?
             .map_err(|error| fault(&error, Fault::Unreachable))?;
-        // it was not asked to compress
+        // a compressed answer was not asked for
         let coded = answer.headers().contains_key(header::CONTENT_ENCODING);
         if coded || answer.status().is_redirection() || answer.status().is_informational() {
             return Err(Fault::Malformed);
@@ -102,7 +103,7 @@ pub(crate) async fn whole(mut answer: Response) -> Result<Vec<u8>, Fault> {
     Ok(body)
 }
 
-/// What a client's error is to ours. Its own words hold addresses, and are not passed on.
+/// The fault for an error of the HTTP client, whose own message holds addresses and is not passed on.
 pub(crate) fn fault(error: &reqwest::Error, otherwise: Fault) -> Fault {
     if error.is_timeout() && !error.is_connect() { Fault::Timeout } else { otherwise }
 }

@@ -1,4 +1,4 @@
-//! What upstream answered goes back to it in its own words, and costs nothing.
+//! Upstream's answers go back to it in its own words, and cost nothing.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -95,7 +95,7 @@ fn services() -> [(&'static str, &'static str, Value, Vec<Step>, Value); 3] {
     ]
 }
 
-/// What a request costs.
+/// The cost of a request.
 async fn cost(router: &Router, path: &str, body: &Value) -> f64 {
     let answer = send(router, post(path, body)).await;
     assert_eq!(answer.status, 200, "{}", answer.text);

@@ -1,4 +1,4 @@
-//! What was sent before is sent as it was and costs nothing; what is new is paid for first, or not sent.
+//! A known message is sent as before and costs nothing; a new one is paid for first, or not sent.
 //! On SQLite, and on PostgreSQL where `CAPE_TEST_POSTGRES` has the URL of a server.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
@@ -277,7 +277,7 @@ async fn one_message_through_two_proxies_at_once_is_one_release() {
     }
 }
 
-/// What a client is told while the ledger is away; nothing goes to upstream.
+/// The answer to a client while the ledger is away; nothing goes to upstream.
 async fn away(router: &Router, upstream: &Recorder) {
     let sent = upstream.count();
     let told = send(router, with_key("k", CHAT, &chat(CANARY))).await;

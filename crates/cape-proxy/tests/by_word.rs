@@ -37,7 +37,7 @@ fn cape() -> Cape {
 async fn on(trial: &Trial, upstream: &str, limits: Limits) -> Router {
     let settings = Settings { limits, ..settings(upstream) };
     let sanitizer = Sanitizer::words(cape());
-    let service = Service::new(&settings, sanitizer, trial.open().await, served::ask).unwrap();
+    let service = Service::new(&settings, sanitizer, trial.open().await).unwrap();
     cape_proxy::router(service)
 }
 
@@ -46,12 +46,12 @@ fn with_key(key: &str, body: &Value) -> Request<Body> {
     request.body(Body::from(body.to_string())).unwrap()
 }
 
-/// What holds for a text of words alone.
+/// The guarantee for a text of words alone.
 fn of_words() -> Guarantee {
     cape().guarantee_for(&[Kind::Word])
 }
 
-/// What the proxy charges for so many draws, in millionths of ε.
+/// The proxy's price of so many draws, in millionths of ε.
 fn price(draws: u64, guarantee: &Guarantee) -> Micros {
     let price = Cost::new(draws, guarantee.bound).epsilon;
     // the bound times the draws, and no more than what rounding up adds to each
@@ -227,7 +227,7 @@ async fn draws_are_paid_for_once() {
     assert_eq!(epsilon(trial.recorded().await), price.times(2));
 }
 
-/// What a text costs depends on what kinds of things are in it: their laws differ.
+/// The cost of a text depends on the kinds of things in it: their laws differ.
 #[tokio::test]
 async fn each_text_costs_what_holds_for_its_kinds() {
     let trial = Trial::sqlite();

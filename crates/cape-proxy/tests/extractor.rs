@@ -48,7 +48,13 @@ async fn the_true_prompt_goes_to_the_extractor_and_nowhere_else() {
     assert!(!upstream.bytes().contains("canary") && upstream.bytes().contains("key-of-mine"));
     assert!(!extractor.bytes().contains("key-of-mine"));
     let asked = &extractor.bodies()[0];
-    assert_eq!(asked["messages"][0]["content"], format!("{CANARY} | noisy"));
+    let fields = format!(
+        "----\"Prefix Text\": {CANARY}\n----\"Perturbed Generation\": noisy\n----\"Extended Text\":"
+    );
+    assert_eq!(asked["messages"][1], json!({"role": "user", "content": fields}));
+    assert_eq!(asked["messages"][0]["role"], "system");
+    let instruction = asked["messages"][0]["content"].as_str().unwrap();
+    assert!(instruction.starts_with("Your task is to extend the \"Prefix Text\"."));
     assert_eq!((&asked["model"], &asked["stream"]), (&json!("small"), &json!(true)));
 }
 

@@ -1,4 +1,4 @@
-//! What is sent to upstream, and what never is.
+//! Every route: perturbed texts go to upstream, and nothing else does.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -11,7 +11,7 @@ use cape_ledger::Cost;
 use cape_proxy::Service;
 use recorder::{Recorder, json as reply};
 use serde_json::{Value, json};
-use served::{CANARY, ask, chat, get, ledger, paper, post, router, send, settings};
+use served::{CANARY, chat, get, ledger, paper, post, router, send, settings};
 
 fn hello() -> Value {
     json!({"choices": [{"index": 0, "message": {"role": "assistant", "content": "hello"}}]})
@@ -41,7 +41,7 @@ async fn the_papers_mechanism_costs_what_holds() {
     let upstream = Recorder::new(reply(&hello()));
     let (ledger, _dir) = ledger().await;
     let bound = paper().guarantee().bound;
-    let service = Service::new(&settings(&upstream.url), paper(), ledger, ask).unwrap();
+    let service = Service::new(&settings(&upstream.url), paper(), ledger).unwrap();
     let router = cape_proxy::router(service);
     let text = format!("the {CANARY}, and the {CANARY}!");
     let described = send(&router, post("/perturb", &json!({ "text": text }))).await;

@@ -2,10 +2,8 @@
 
 use std::io::IsTerminal;
 
-use cape_eval::tasks::prompts::extraction;
 use cape_ledger::{Key, Ledger};
 use cape_proxy::{Service, Settings};
-use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use tracing::Level;
 use tracing_subscriber::filter::Targets;
@@ -30,7 +28,7 @@ pub(crate) fn run(args: &ServeArgs) -> Done {
     let runtime = Runtime::new();
     let runtime = runtime.map_err(|error| io("the server cannot be started".into(), &error))?;
     let ledger = ledger(args, &settings, &runtime)?;
-    let service = Service::new(&settings, ready.into_sanitizer(), ledger, ask)?;
+    let service = Service::new(&settings, ready.into_sanitizer(), ledger)?;
     log();
     let scheme = if settings.tls_certificate.is_some() { "https" } else { "http" };
     let listening = |address: std::net::SocketAddr| {
@@ -63,12 +61,6 @@ fn ledger(args: &ServeArgs, settings: &Settings, runtime: &Runtime) -> Done<Ledg
         args::make_data_folder()?;
     }
     Ok(runtime.block_on(Ledger::open(&url, Key::open(&key)?))?)
-}
-
-/// What the extractor is asked: the paper's prompt.
-fn ask(prompt: &str, noisy: &str) -> Value {
-    let messages = extraction(prompt, noisy);
-    messages.iter().map(|said| json!({"role": said.role.as_str(), "content": said.text})).collect()
 }
 
 /// The file's settings, and the flags before them.

@@ -81,7 +81,7 @@ impl Trial {
         row.get(0)
     }
 
-    /// What all accounts hold, in millionths.
+    /// The sum of all accounts, in millionths.
     pub async fn recorded(&self) -> i64 {
         let sums: Vec<i64> = vec![
             self.recorded_by_all().await,
@@ -93,7 +93,7 @@ impl Trial {
         sums[0]
     }
 
-    /// What the account of all keys and days holds.
+    /// The balance of the account of all keys and days.
     pub async fn recorded_by_all(&self) -> i64 {
         self.number("SELECT micros FROM cape_account WHERE spender = '' AND day = -1").await
     }

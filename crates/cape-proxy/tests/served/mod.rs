@@ -103,11 +103,6 @@ pub fn settings(upstream: &str) -> Settings {
     }
 }
 
-/// What the extractor is asked.
-pub fn ask(prompt: &str, noisy: &str) -> Value {
-    json!([{"role": "user", "content": format!("{prompt} | {noisy}")}])
-}
-
 /// A ledger in a folder of its own.
 pub async fn ledger() -> (Ledger, TempDir) {
     let dir = tempfile::tempdir().unwrap();
@@ -128,7 +123,7 @@ pub fn router_on(settings: &Settings, ledger: Ledger) -> Router {
 }
 
 pub fn service(settings: &Settings, ledger: Ledger) -> Result<Arc<Service>, Error> {
-    Service::new(settings, sanitizer(), ledger, ask)
+    Service::new(settings, sanitizer(), ledger)
 }
 
 pub async fn send(router: &Router, request: Request<Body>) -> Answer {

@@ -1,0 +1,93 @@
+//! Conversations, and the place of a message in one.
+
+use std::fmt;
+
+use ring::hmac;
+
+use crate::key::{Key, Spender};
+
+/// The place of a message: a keyed hash of the spender, the settings, all messages before it, its role
+/// and its text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Place([u8; 32]);
+
+impl Place {
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Place")
+    }
+}
+
+/// A conversation, walked through from its beginning.
+#[derive(Clone)]
+pub struct Conversation {
+    key: hmac::Key,
+    at: [u8; 32],
+}
+
+impl Conversation {
+    /// The beginning of a conversation: see [`Ledger::conversation`](crate::Ledger::conversation).
+    pub(crate) fn begin(key: &Key, who: &Spender, settings: &str) -> Self {
+        let key = key.places();
+        let at = hash(&key, &[b"begin", who.as_str().as_bytes(), settings.as_bytes()]);
+        Self { key, at }
+    }
+
+    /// The place of the next message. Every message of every role must be given, in order: two messages
+    /// are the same only if all messages before them are.
+    pub fn next(&mut self, role: &str, text: &str) -> Place {
+        self.at = hash(&self.key, &[&self.at, role.as_bytes(), text.as_bytes()]);
+        Place(self.at)
+    }
+}
+
+impl fmt::Debug for Conversation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Conversation")
+    }
+}
+
+/// Each part with its length, so that no two lists of parts are the same bytes.
+fn hash(key: &hmac::Key, parts: &[&[u8]]) -> [u8; 32] {
+    let mut context = hmac::Context::with_key(key);
+    for part in parts {
+        context.update(&(part.len() as u64).to_le_bytes());
+        context.update(part);
+    }
+    context.sign().as_ref().try_into().expect("SHA-256 has 32 bytes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_told_by_everything_before_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let key = Key::open(&dir.path().join("key")).unwrap();
+        let places = |who: &str, settings: &str, said: &[(&str, &str)]| {
+            let mut conversation =
+                Conversation::begin(&key, &key.spender(who.as_bytes()), settings);
+            said.iter().map(|(role, text)| conversation.next(role, text)).collect::<Vec<_>>()
+        };
+        let said = [("system", "be brief"), ("user", "a"), ("assistant", "b"), ("user", "a")];
+        let first = places("alice", "ε 12", &said);
+        assert_eq!(first, places("alice", "ε 12", &said));
+        assert_eq!(first[..2], places("alice", "ε 12", &said[..2]));
+        let mut all = first.clone();
+        all.extend(places("bob", "ε 12", &said));
+        all.extend(places("alice", "ε 6", &said));
+        all.extend(places("alice", "ε 12", &said[1..]));
+        // the same bytes, cut elsewhere
+        all.extend(places("alice", "ε 12", &[("systemb", "e brief")]));
+        all.extend(places("alice", "ε 12", &[("user", "be brief")]));
+        for (i, place) in all.iter().enumerate() {
+            assert!(!all[..i].contains(place), "{i}");
+        }
+    }
+}

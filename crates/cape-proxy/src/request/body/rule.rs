@@ -1,0 +1,108 @@
+//! The language of the tables.
+
+use serde_json::Value;
+
+use crate::request::policy::Field;
+
+/// A field and what may stand there.
+pub(crate) type Entry = (&'static str, Rule);
+
+/// What may stand in a place of a body, and what becomes of it.
+pub(crate) enum Rule {
+    /// True or false.
+    Flag,
+    /// An integer in this range.
+    Integer(i64, i64),
+    /// A number in this range, rounded to four decimals.
+    Number(f64, f64),
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// The name of a model.
+    Model,
+    /// An id that is used within the request alone: it is numbered anew.
+    Id(&'static str),
+    /// The id of an earlier answer, which the service made.
+    ResponseId,
+    /// The name of a tool.
+    ToolName,
+    /// A text.
+    Text(Field),
+    /// JSON whose strings are texts.
+    Tree(Field),
+    /// The same, written in a string.
+    TreeInString(Field),
+    /// A text, or JSON in a string.
+    TextOrTree(Field),
+    /// A stop sequence.
+    Stop,
+    /// The description of a tool: whole or not at all.
+    Tool,
+    /// The schema of an answer: whole or not at all.
+    Schema,
+    /// Who asks.
+    Identity,
+    /// An image, a sound, a file.
+    Media,
+    /// Left out, whatever it is.
+    Strip,
+    /// A list.
+    List(&'static Rule),
+    /// A list of texts that have nothing to do with one another: none follows from the one before.
+    Each(&'static Rule),
+    /// An object with these fields and no others.
+    Object(&'static [Entry]),
+    /// An object whose kind is told by a field.
+    By(&'static str, &'static [Entry]),
+    /// Whichever of these fits the kind of JSON value.
+    Either(&'static [Rule]),
+}
+
+impl Rule {
+    /// Whether it is about this kind of JSON value.
+    pub(crate) fn takes(&self, value: &Value) -> bool {
+        match self {
+            Self::Flag => value.is_boolean(),
+            Self::Integer(..) | Self::Number(..) => value.is_number(),
+            Self::Word(_)
+            | Self::Model
+            | Self::Id(_)
+            | Self::ResponseId
+            | Self::ToolName
+            | Self::Text(_)
+            | Self::TextOrTree(_)
+            | Self::TreeInString(_)
+            | Self::Stop => value.is_string(),
+            Self::List(_) | Self::Each(_) => value.is_array(),
+            Self::Object(_) | Self::By(..) | Self::Tool | Self::Schema => value.is_object(),
+            Self::Tree(_) | Self::Identity | Self::Media | Self::Strip => true,
+            Self::Either(rules) => rules.iter().any(|rule| rule.takes(value)),
+        }
+    }
+
+    /// What it takes, in words.
+    pub(crate) fn expected(&self) -> String {
+        match self {
+            Self::Flag => "true or false".into(),
+            Self::Integer(min, max) => format!("an integer from {min} to {max}"),
+            Self::Number(min, max) => format!("a number from {min} to {max}"),
+            Self::Word(words) => format!("one of: {}", words.join(", ")),
+            Self::Model => "the name of a model: letters, digits and ._:/@-, at most 128".into(),
+            Self::Id(_) => "an id, a string".into(),
+            Self::ResponseId => "resp_ and 32 to 64 hexadecimal digits".into(),
+            Self::ToolName => "the name of a tool: letters, digits, _ and -, at most 64".into(),
+            Self::Text(_) | Self::TextOrTree(_) | Self::Stop => "a string".into(),
+            Self::TreeInString(_) => "JSON in a string".into(),
+            Self::List(_) | Self::Each(_) => "a list".into(),
+            Self::Object(_) | Self::Tool | Self::Schema => "an object".into(),
+            Self::By(tag, entries) => {
+                let kinds: Vec<&str> = entries.iter().map(|(kind, _)| *kind).collect();
+                format!("an object whose {tag} is one of: {}", kinds.join(", "))
+            }
+            Self::Tree(_) | Self::Identity | Self::Media | Self::Strip => "any value".into(),
+            Self::Either(rules) => {
+                let each: Vec<String> = rules.iter().map(Self::expected).collect();
+                each.join("; or ")
+            }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! The routes to upstream, each with its table and the format of its answers.
+
+use super::body::Rule;
+use super::body::tables::{anthropic, openai, responses};
+use crate::fault::Dialect;
+
+/// A path at upstream, the fields that its bodies may hold, and the form of its answers.
+pub(crate) struct Route {
+    pub(crate) path: &'static str,
+    pub(crate) table: &'static [(&'static str, Rule)],
+    pub(crate) dialect: Dialect,
+    pub(crate) answer: AnswerFormat,
+}
+
+/// The format of an answer, which tells where its texts are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AnswerFormat {
+    /// OpenAI's chat completion.
+    Chat,
+    /// OpenAI's completion.
+    Completion,
+    /// Anthropic's message.
+    Message,
+    /// OpenAI's response.
+    Response,
+    /// Embeddings: no text.
+    Vectors,
+}
+
+macro_rules! route {
+    ($path:literal, $table:expr, $dialect:ident, $answer:ident) => {{
+        let (dialect, answer) = (Dialect::$dialect, AnswerFormat::$answer);
+        &Route { path: $path, table: $table, dialect, answer }
+    }};
+}
+
+/// Every route whose bodies go on to upstream.
+pub(crate) const ROUTES: [&Route; 5] = [
+    route!("chat/completions", openai::CHAT, OpenAi, Chat),
+    route!("completions", openai::COMPLETIONS, OpenAi, Completion),
+    route!("embeddings", openai::EMBEDDINGS, OpenAi, Vectors),
+    route!("responses", responses::RESPONSES, OpenAi, Response),
+    route!("messages", anthropic::MESSAGES, Anthropic, Message),
+];

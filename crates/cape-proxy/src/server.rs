@@ -1,0 +1,17 @@
+//! The server: where clients come in, the paths that they ask for, and the way of one request.
+
+mod connections;
+mod forward;
+mod guardrail;
+mod listen;
+mod local;
+mod log;
+mod metrics;
+mod openapi;
+mod router;
+mod run;
+mod service;
+
+pub use router::router;
+pub use run::run;
+pub use service::Service;
