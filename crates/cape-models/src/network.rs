@@ -1,4 +1,21 @@
-//! Which kind of network a model's files hold.
+//! Networks: which kind a model's files hold, and how each computes its logits.
+
+mod bert;
+mod causal;
+mod encoder;
+mod gpt2;
+mod layers;
+mod llama;
+mod llama_config;
+mod llama_gguf;
+mod masked;
+mod relative;
+mod rope;
+mod word_tables;
+
+pub(crate) use self::bert::Family;
+pub(crate) use self::encoder::{Encoder, Loader};
+pub(crate) use self::layers::{Input, Linear};
 
 use std::sync::Arc;
 
@@ -6,11 +23,11 @@ use cape::model::LanguageModel;
 use cape::utility::Calibration;
 use cape::vocab::Vocab;
 
-use crate::causal::Loaded;
-use crate::gguf::Gguf;
-use crate::masked;
-use crate::weights::Weights;
-use crate::{Arithmetic, Options, Result, gguf_model, gpt2, llama_config};
+use self::causal::Loaded;
+use self::encoder::Shape;
+use crate::error::Result;
+use crate::files::{Gguf, Weights};
+use crate::options::{Arithmetic, Options};
 
 /// A network, by its kind.
 pub(crate) enum Architecture {
@@ -47,13 +64,13 @@ impl Architecture {
 
     /// From a GGUF file.
     pub(crate) fn of_gguf(file: &Gguf<'_>, options: Options) -> Result<Self> {
-        Ok(Self::Causal(Box::new(gguf_model::load(file, options)?), LLAMA))
+        Ok(Self::Causal(Box::new(llama_gguf::load(file, options)?), LLAMA))
     }
 
     /// The numbers that it computes in.
     pub(crate) fn arithmetic(&self) -> Arithmetic {
         match self {
-            Self::Masked(network) => network.math().arithmetic(),
+            Self::Masked(network) => network.math.arithmetic(),
             Self::Causal(loaded, _) => loaded.math.arithmetic(),
         }
     }
@@ -61,8 +78,11 @@ impl Architecture {
     /// The size in words.
     pub(crate) fn describe(&self) -> String {
         match self {
-            Self::Masked(network) => network.describe(),
-            Self::Causal(loaded, _) => loaded.network.shape(),
+            Self::Masked(network) => {
+                let Shape { layers, hidden, heads, .. } = network.family.shape;
+                layers::describe(layers, hidden, heads)
+            }
+            Self::Causal(loaded, _) => loaded.shape.clone(),
         }
     }
 

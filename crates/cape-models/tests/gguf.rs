@@ -109,7 +109,7 @@ impl Broken {
         Files::read(&self.path())?.load()
     }
 
-    /// What the refusal says; it comes at once, so nothing huge was allocated or looped over.
+    /// The message of the refusal; it comes at once, so nothing huge was allocated or looped over.
     fn refusal(&self) -> String {
         let start = Instant::now();
         let error = self.load().err().expect("the file is broken");

@@ -1,7 +1,7 @@
-//! Which words stand together in a group? (CUSTEXT's set-up)
+//! CUSTEXT's groups: which words stand together.
 //!
-//! Words are gone through by falling frequency. One that has no group yet founds one, and takes into
-//! it the nearest of the words that have none, until the group has K words.
+//! Words come by falling frequency. One that has no group yet founds one, and takes the nearest of the
+//! words without a group into it, until the group has K words.
 //!
 //! The result is the definition's, as dot products in f64 give it, though nearly all work is done in
 //! f32: several founders at once meet all words that are left (`nearest.rs`), and then found their
@@ -11,25 +11,10 @@
 mod cache;
 mod nearest;
 
-pub use cache::{Source, load_or_make};
-
 use cape::model::Embeddings;
-use nearest::Left;
 
-/// How the work is divided. It changes how long the work takes, and nothing else.
-#[derive(Clone, Copy, Debug)]
-struct Plan {
-    /// So many founders meet the words at once, at most: with more, a product is no faster, and more
-    /// of the founders are in a group before it is their turn.
-    founders: usize,
-    /// Founders that meet the words at once give groups to no more than one in so many of them, so
-    /// that few lists run out.
-    share: usize,
-    /// A founder's list has room for twice as many words as are wanted, and so many more.
-    spare: usize,
-    /// So many words meet the founders in one product: it then stays in a core's cache, as do they.
-    block: usize,
-}
+pub(super) use self::cache::{GroupsFrom, load_or_make};
+use self::nearest::{Left, Plan};
 
 /// Measured on GloVe's vectors, 33,860 of width 300 and 400,000 of width 50: near these values no
 /// choice is better by more than two runs of one choice differ.
@@ -45,7 +30,7 @@ const PLAN: Plan = Plan { founders: 256, share: 16, spare: 32, block: 512 };
 ///
 /// # Panics
 /// If `order` names a word that has no row.
-pub fn groups(
+pub fn word_groups(
     unit: &Embeddings,
     order: &[u32],
     k: usize,
@@ -61,7 +46,7 @@ fn planned(
     plan: Plan,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Vec<Vec<u32>> {
-    let mut words = Words::new(unit.data().len() / unit.dim(), order);
+    let mut words = Grouped::new(unit.data().len() / unit.dim(), order);
     let mut groups = Vec::new();
     if k == 0 {
         return groups; // not even the founder has room
@@ -100,7 +85,7 @@ fn planned(
 }
 
 /// Which words have a group.
-struct Words {
+struct Grouped {
     taken: Vec<bool>,
     free: usize,
     /// Whether `order` names the word.
@@ -111,7 +96,7 @@ struct Words {
     done: u64,
 }
 
-impl Words {
+impl Grouped {
     fn new(n: usize, order: &[u32]) -> Self {
         let mut named = vec![false; n];
         for &word in order {
@@ -163,7 +148,7 @@ mod tests {
     }
 
     fn quiet(unit: &Embeddings, order: &[u32], k: usize) -> Vec<Vec<u32>> {
-        groups(unit, order, k, &mut |_, _| {})
+        word_groups(unit, order, k, &mut |_, _| {})
     }
 
     /// Numbers of 12 bits around a middle, `scale` times as large, by a simple rule.
@@ -249,7 +234,7 @@ mod tests {
         let unit = grid(500, 8, 0.0, 1e-4);
         let order: Vec<u32> = (0..500).step_by(3).collect();
         let mut told = Vec::new();
-        groups(&unit, &order, 5, &mut |done, total| told.push((done, total)));
+        word_groups(&unit, &order, 5, &mut |done, total| told.push((done, total)));
         assert!(told.is_sorted() && told.len() > 1 && told[0].0 > 0);
         assert_eq!(told.last(), Some(&(167, 167)));
     }

@@ -1,20 +1,20 @@
-//! Reading GGUF files: metadata and tensors, with nothing in them believed before it is checked.
+//! Reading GGUF files: metadata and tensors, all of it checked before it is believed.
 //!
 //! A count or a length in the file is compared with the bytes that are left before anything is read or
-//! allocated by it; what is returned points into the file.
+//! allocated by it; values that are returned point into the file.
 
 use std::collections::HashMap;
 
-use crate::quant::Kind;
-use crate::{Error, Result};
+use super::quant::NumberType;
+use crate::error::{Error, Result};
 
-/// What a GGUF file begins with.
+/// The first bytes of a GGUF file.
 pub(crate) const MAGIC: &[u8] = b"GGUF";
 
-/// Where the file does not say: tensors lie at multiples of this.
+/// Tensors lie at multiples of this, unless the file says otherwise.
 const ALIGNMENT: u64 = 32;
 
-/// A file, read as far as its tensors' numbers.
+/// A file whose metadata was read; the numbers of its tensors are read on request.
 pub(crate) struct Gguf<'a> {
     metadata: HashMap<&'a str, Value<'a>>,
     tensors: HashMap<&'a str, Tensor<'a>>,
@@ -35,7 +35,7 @@ enum Value<'a> {
 struct Tensor<'a> {
     /// Its shape, the rows first: the file has it the other way round.
     shape: Vec<usize>,
-    kind: std::result::Result<Kind, u32>,
+    kind: std::result::Result<NumberType, u32>,
     bytes: &'a [u8],
 }
 
@@ -75,8 +75,8 @@ impl<'a> Gguf<'a> {
         let mut free = 0;
         for Header { name, shape, kind, offset } in headers {
             let beyond = || bad(format!("tensor `{name}` lies outside the file or over another"));
-            let kind = Kind::of(kind).ok_or(kind);
-            // one of a type that is not supported matters where it is asked for only
+            let kind = NumberType::of(kind).ok_or(kind);
+            // a tensor of an unsupported type matters only where it is asked for
             let len = match kind {
                 Ok(kind) => bytes(&shape, kind)
                     .ok_or_else(|| bad(format!("tensor `{name}` has no rows of whole blocks")))?,
@@ -180,8 +180,8 @@ impl<'a> Gguf<'a> {
     }
 }
 
-/// How many bytes a tensor has; none where its rows are not whole blocks, or it has no numbers.
-fn bytes(shape: &[usize], kind: Kind) -> Option<usize> {
+/// How many bytes a tensor has; `None` where its rows are not whole blocks, or it has no numbers.
+fn bytes(shape: &[usize], kind: NumberType) -> Option<usize> {
     let (numbers, bytes) = kind.block();
     let row = *shape.last()?;
     let all = shape.iter().try_fold(1_usize, |all, &n| all.checked_mul(n))?;
@@ -197,7 +197,7 @@ fn utf8<'a>(bytes: &'a [u8], key: &str) -> Result<&'a str> {
     std::str::from_utf8(bytes).map_err(|_| bad(format!("`{key}` is not UTF-8")))
 }
 
-/// What the file says of a tensor.
+/// A tensor's entry in the file.
 struct Header<'a> {
     name: &'a str,
     shape: Vec<usize>,
@@ -210,7 +210,7 @@ const BOOL: u32 = 7;
 const TEXT: u32 = 8;
 const ARRAY: u32 = 9;
 
-/// What is left of the file.
+/// The rest of the file.
 struct Reader<'a> {
     left: &'a [u8],
 }
@@ -263,20 +263,20 @@ impl<'a> Reader<'a> {
                 let len = usize::try_from(len).unwrap_or(usize::MAX);
                 let from = self.left;
                 if kind == TEXT {
-                    // each takes eight bytes at least: a number too large soon comes to the end
+                    // each takes at least eight bytes, so that too large a number soon reaches the end
                     for _ in 0..len {
                         self.bytes()?;
                     }
                 } else {
                     let size = width(kind).and_then(|width| width.checked_mul(len));
-                    self.take(size.ok_or_else(|| bad("a list is of no known type"))?)?;
+                    self.take(size.ok_or_else(|| bad("a list has an unknown type"))?)?;
                 }
                 Value::Array { kind, len, bytes: &from[..from.len() - self.left.len()] }
             }
             10 => Value::Whole(self.u64()?),
             11 => signed(i64::from_le_bytes(self.array()?)),
             12 => Value::Real(f64::from_le_bytes(self.array()?)),
-            other => return Err(bad(format!("metadata of type {other} is not known"))),
+            other => return Err(bad(format!("metadata of type {other} is not supported"))),
         })
     }
 
@@ -308,25 +308,24 @@ fn width(kind: u32) -> Option<usize> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test may panic")]
 mod tests {
     use super::*;
 
     #[test]
     fn every_type_is_widened_as_llama_cpp_does() {
-        let bytes = include_bytes!("../../../fixtures/quants.gguf");
+        let bytes = include_bytes!("../../../../fixtures/quants.gguf");
         let file = Gguf::new(bytes).unwrap();
         let kinds = [
-            Kind::F16,
-            Kind::BF16,
-            Kind::Q8_0,
-            Kind::Q4_0,
-            Kind::Q4_1,
-            Kind::Q5_0,
-            Kind::Q5_1,
-            Kind::Q4_K,
-            Kind::Q5_K,
-            Kind::Q6_K,
+            NumberType::F16,
+            NumberType::BF16,
+            NumberType::Q8_0,
+            NumberType::Q4_0,
+            NumberType::Q4_1,
+            NumberType::Q5_0,
+            NumberType::Q5_1,
+            NumberType::Q4_K,
+            NumberType::Q5_K,
+            NumberType::Q6_K,
         ];
         assert_eq!(file.tensors.len(), 2 * kinds.len());
         for kind in kinds {

@@ -7,8 +7,9 @@ use cape_kernels::rounded;
 use half::bf16;
 use safetensors::{Dtype, tensor::TensorView};
 
-use crate::weights::SCALE;
-use crate::{Error, Files, Result};
+use super::folder::Files;
+use super::weights::SCALE;
+use crate::error::{Error, Result};
 
 /// How matrices are stored; vectors stay in F32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +25,7 @@ pub enum Precision {
 /// Writes a copy of a model to a folder, its matrices in another precision.
 pub fn pack(files: &Files, precision: Precision, dir: &Path) -> Result<()> {
     if files.gguf().is_some() {
-        return Err(Error::Gguf("it is packed already, in a form of its own".into()));
+        return Err(Error::Gguf("it is quantised already".into()));
     }
     let weights = files.weights()?;
     let mut tensors: BTreeMap<String, (Dtype, Vec<usize>, Vec<u8>)> = BTreeMap::new();
@@ -36,7 +37,7 @@ pub fn pack(files: &Files, precision: Precision, dir: &Path) -> Result<()> {
         let shape = weights.shape(&name)?;
         let values = weights.get(&name, &shape)?;
         match (precision, &shape[..]) {
-            // a table of short rows, as that of distances, is too small to be worth any error
+            // a table of short rows, such as that of distances, is too small to be worth any error
             (Precision::Int8, &[rows, columns]) if columns >= 16 => {
                 let (integers, scales) = rounded(&values, columns);
                 let bytes = integers.iter().map(|v| v.cast_unsigned()).collect();

@@ -1,14 +1,14 @@
-//! The ways in which GGUF files store numbers, widened to f32.
+//! The ways in which files store numbers, widened to f32.
 //!
-//! A block of 32 or 256 numbers has one or two scales, and a few bits for each number. The layouts are
+//! In a GGUF file a block of 32 or 256 numbers has one or two scales, and a few bits for each number. The layouts are
 //! those of llama.cpp.
 
 use half::{bf16, f16};
 
-/// How a tensor is stored.
+/// How a tensor is stored: those of safetensors as floats, those of GGUF in any of these ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(non_camel_case_types, reason = "the names by which everyone knows them")]
-pub(crate) enum Kind {
+pub(crate) enum NumberType {
     F32,
     F16,
     BF16,
@@ -22,8 +22,8 @@ pub(crate) enum Kind {
     Q6_K,
 }
 
-impl Kind {
-    /// By its number in the file.
+impl NumberType {
+    /// By its number in a GGUF file.
     pub(crate) fn of(number: u32) -> Option<Self> {
         Some(match number {
             0 => Self::F32,
@@ -60,12 +60,9 @@ impl Kind {
     /// The numbers of whole blocks.
     pub(crate) fn widen(self, bytes: &[u8]) -> Vec<f32> {
         match self {
-            Self::F32 => bytes.as_chunks().0.iter().map(|&b| f32::from_le_bytes(b)).collect(),
-            Self::F16 => bytes.as_chunks().0.iter().map(|&b| half(b)).collect(),
-            Self::BF16 => {
-                let widen = |&b: &[u8; 2]| bf16::from_le_bytes(b).to_f32();
-                bytes.as_chunks().0.iter().map(widen).collect()
-            }
+            Self::F32 => widen(bytes, f32::from_le_bytes),
+            Self::F16 => widen(bytes, half),
+            Self::BF16 => widen(bytes, |number| bf16::from_le_bytes(number).to_f32()),
             Self::Q8_0 => blocks::<34>(bytes, q8_0),
             Self::Q4_0 => blocks::<18>(bytes, q4_0),
             Self::Q4_1 => blocks::<20>(bytes, q4_1),
@@ -76,6 +73,11 @@ impl Kind {
             Self::Q6_K => blocks::<210>(bytes, q6_k),
         }
     }
+}
+
+/// Numbers of `N` bytes each.
+fn widen<const N: usize>(bytes: &[u8], number: fn([u8; N]) -> f32) -> Vec<f32> {
+    bytes.as_chunks().0.iter().map(|&bytes| number(bytes)).collect()
 }
 
 fn blocks<const N: usize>(bytes: &[u8], widen: fn(&[u8; N], &mut Vec<f32>)) -> Vec<f32> {

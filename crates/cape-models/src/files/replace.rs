@@ -1,4 +1,4 @@
-//! How does a file appear whole or not at all? It is written under another name beside its own, and
+//! Writing a file so that it appears whole or not at all: under another name beside its own, and then
 //! renamed. A lock tells a file that is being written from one that a killed run left.
 
 use std::ffi::OsString;
@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const END: &str = ".part";
-/// Where locks are not known, what is older than this is not being written any more.
+/// On file systems without locks, a file older than this is not being written any more.
 const OLD: Duration = Duration::from_hours(24);
 
 /// Writes a file by way of another name; on failure nothing is left of it.
 pub(crate) fn with<T>(path: &Path, write: impl FnOnce(&mut File) -> Result<T>) -> Result<T> {
-    // asked first: not after gigabytes were written
+    // asked first, not after gigabytes were written
     if path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Err(Error::new(ErrorKind::IsADirectory, "a folder is in its place"));
     }
@@ -27,13 +27,13 @@ pub(crate) fn with<T>(path: &Path, write: impl FnOnce(&mut File) -> Result<T>) -
     }
     #[cfg(unix)]
     if let Ok(folder) = File::open(folder(path)) {
-        // a name that is lost with the power costs another conversion, no more
+        // a name that is lost in a power failure costs another conversion, no more
         let _ = folder.sync_all();
     }
     written
 }
 
-/// Removes what killed runs left of files that were to become this one.
+/// Removes unfinished files that killed runs left beside this one.
 pub(crate) fn clear(path: &Path) {
     let Ok(entries) = folder(path).read_dir() else { return };
     let start = name(path, ".");
@@ -46,7 +46,7 @@ pub(crate) fn clear(path: &Path) {
         if entry.file_type().is_ok_and(|kind| kind.is_file())
             && let Some(lock) = left(&entry.path())
         {
-            // whoever may not remove it could not have put another in its place
+            // a file that may not be removed could not have been replaced either
             let _ = std::fs::remove_file(entry.path());
             // not before: `create` may have made it this moment
             drop(lock);
@@ -75,10 +75,10 @@ fn create(path: &Path) -> Result<(File, PathBuf)> {
         let part = path.with_file_name(name(path, &format!(".{process}-{number}{END}")));
         match OpenOptions::new().write(true).create_new(true).open(&part) {
             Ok(file) => match file.try_lock() {
-                // another run may have taken it for left before it was locked
+                // another run may have taken it for a leftover before it was locked
                 Err(TryLockError::WouldBlock) => {}
                 Ok(()) if !part.exists() => {}
-                // some file systems know no locks: `left` goes by the time there
+                // some file systems have no locks: `left` goes by the time there
                 Ok(()) | Err(TryLockError::Error(_)) => return Ok((file, part)),
             },
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}

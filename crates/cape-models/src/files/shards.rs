@@ -5,9 +5,9 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::files::INDEX;
-use crate::stored::TensorFile;
-use crate::{Error, Result};
+use super::stored::TensorFile;
+use crate::error::{Error, Result};
+use crate::names::INDEX;
 
 /// `model.safetensors.index.json`, as far as it matters.
 #[derive(Deserialize)]
@@ -19,13 +19,12 @@ pub(crate) struct Index {
 impl Index {
     /// Reads an index; every file that it names must lie beside it.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self> {
-        let index: Self =
-            serde_json::from_slice(bytes).map_err(|source| Error::Json { file: INDEX, source })?;
+        let index: Self = serde_json::from_slice(bytes).map_err(Error::json(INDEX))?;
         for file in index.files() {
             let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
             if !file.ends_with(".safetensors") || file.starts_with('.') || !file.chars().all(plain)
             {
-                return Err(Error::Index(format!("{file:?} is no name for a shard")));
+                return Err(Error::Index(format!("{file:?} is not a valid name for a shard")));
             }
         }
         if index.weight_map.is_empty() {
@@ -39,7 +38,7 @@ impl Index {
         self.weight_map.values().map(String::as_str).collect()
     }
 
-    /// The shards of this folder, opened, which hold the tensors that the index says and no others.
+    /// Opens the shards in this folder; they must hold the tensors that the index lists, and no others.
     pub(crate) fn open(&self, dir: &Path) -> Result<Vec<TensorFile>> {
         let (mut shards, mut seen) = (Vec::new(), HashSet::new());
         for name in self.files() {

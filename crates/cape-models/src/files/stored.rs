@@ -1,4 +1,4 @@
-//! Tensors as they lie: in memory, or in safetensors files that are read a tensor at a time, so that no
+//! Where tensors are: in memory, or in safetensors files that are read a tensor at a time, so that no
 //! weight is held twice while a model is loaded.
 
 use std::borrow::Cow;
@@ -10,8 +10,8 @@ use std::sync::{Mutex, PoisonError};
 use safetensors::tensor::{Metadata, TensorInfo};
 use safetensors::{SafeTensorError, SafeTensors};
 
-use crate::files::{self, LARGEST_JSON, LARGEST_WEIGHTS};
-use crate::{Error, Result};
+use super::disk::{self, LARGEST_JSON, LARGEST_WEIGHTS};
+use crate::error::{Error, Result};
 
 /// The length field in front of a header.
 const LENGTH: u64 = 8;
@@ -26,7 +26,7 @@ pub(crate) enum Stored {
 
 /// One part of the tensors: a safetensors file, in memory or on disk.
 pub(crate) enum Part<'a> {
-    /// Its header, and what follows it.
+    /// Its header, and the bytes after it.
     Bytes(Metadata, &'a [u8]),
     File(&'a TensorFile),
 }
@@ -81,16 +81,16 @@ impl Part<'_> {
 }
 
 impl TensorFile {
-    /// Opens a file and reads its header; `broken` makes the error where that cannot be.
+    /// Opens a file and reads its header; `broken` makes the error where it is no such file.
     pub(crate) fn open(path: &Path, broken: impl Fn(SafeTensorError) -> Error) -> Result<Self> {
-        let (mut file, size) = files::open(path, LARGEST_WEIGHTS)?;
+        let (mut file, size) = disk::open(path, LARGEST_WEIGHTS)?;
         let mut length = [0; LENGTH as usize];
         if size < LENGTH {
             return Err(broken(SafeTensorError::HeaderTooSmall));
         }
-        let io = |source| Error::Io { path: path.into(), source };
+        let io = Error::io(path);
         file.read_exact(&mut length).map_err(io)?;
-        // what the header claims is only believed as far as the file reaches
+        // the header is believed only as far as the file reaches
         let length = u64::from_le_bytes(length);
         if length > LARGEST_JSON {
             return Err(broken(SafeTensorError::HeaderTooLarge));
@@ -114,11 +114,11 @@ impl TensorFile {
     }
 
     fn read(&self, start: u64, len: usize) -> Result<Vec<u8>> {
-        // a panic elsewhere leaves the place in the file, which is set here each time
+        // a panic elsewhere may leave another place in the file, but it is set here each time
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let io = |source| Error::Io { path: self.path.clone(), source };
+        let io = Error::io(&self.path);
         file.seek(SeekFrom::Start(self.start + start)).map_err(io)?;
-        let mut bytes = files::buffer(&self.path, len as u64)?;
+        let mut bytes = disk::buffer(&self.path, len as u64)?;
         bytes.resize(len, 0);
         file.read_exact(&mut bytes).map_err(io)?;
         Ok(bytes)

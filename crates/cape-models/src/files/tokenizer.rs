@@ -4,24 +4,21 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
-use cape::tokenizer::Tokenizer;
+use cape::text::TokenId;
+use cape::tokenizer::{BpeParts, Pattern, Tokenizer};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokenizers::Tokenizer as Library;
 
-use crate::files::{LARGEST_JSON, TOKENIZER, read, write};
-use crate::{Error, Result};
-
-const VOCAB_TXT: &str = "vocab.txt";
-const VOCAB_JSON: &str = "vocab.json";
-const MERGES: &str = "merges.txt";
-/// How a vocabulary is to be read, and how long a text may be.
-pub(crate) const SETTINGS: &str = "tokenizer_config.json";
+use super::disk::{LARGEST_JSON, read, write};
+use super::gguf::Gguf;
+use crate::error::{Error, Result};
+use crate::names::{MERGES, TOKENIZER, TOKENIZER_CONFIG, VOCAB_JSON, VOCAB_TXT};
 
 type Bytes = Cow<'static, [u8]>;
 type Ids = HashMap<String, u32>;
 
-/// A tokenizer's files as they lie.
+/// A tokenizer's files, unparsed.
 pub(crate) enum TokenizerFiles {
     /// `tokenizer.json`.
     Whole(Bytes),
@@ -32,7 +29,7 @@ pub(crate) enum TokenizerFiles {
 }
 
 impl TokenizerFiles {
-    /// Those of a folder, the whole one first.
+    /// Those of a folder; `tokenizer.json` comes first.
     pub(crate) fn read(dir: &Path) -> Result<Self> {
         let has = |name: &str| dir.join(name).exists();
         let file = |name: &str| read(&dir.join(name), LARGEST_JSON).map(Cow::Owned);
@@ -40,13 +37,13 @@ impl TokenizerFiles {
             return file(TOKENIZER).map(Self::Whole);
         }
         if has(VOCAB_TXT) {
-            let settings = has(SETTINGS).then(|| file(SETTINGS)).transpose()?;
+            let settings = has(TOKENIZER_CONFIG).then(|| file(TOKENIZER_CONFIG)).transpose()?;
             return Ok(Self::WordPiece { vocab: file(VOCAB_TXT)?, settings });
         }
         if has(VOCAB_JSON) {
             return Ok(Self::Bpe { vocab: file(VOCAB_JSON)?, merges: file(MERGES)? });
         }
-        // none: the error names the file that is usual today
+        // there is none: the error names the usual file
         file(TOKENIZER).map(Self::Whole)
     }
 
@@ -64,7 +61,7 @@ impl TokenizerFiles {
     /// characters may be dropped. It neither cuts nor pads.
     pub(crate) fn library(&self) -> Result<Library> {
         let json = self.json()?;
-        // what this refuses could make the library panic
+        // a file that this refuses could make the library panic
         Tokenizer::from_json(&json)?;
         let bad = |why: tokenizers::Error| cape::Error::Tokenizer(why.to_string());
         let mut library = Library::from_bytes(&json).map_err(bad)?;
@@ -102,8 +99,7 @@ impl TokenizerFiles {
                 })
             }
             Self::Bpe { vocab, merges } => {
-                let invalid = |source| Error::Json { file: VOCAB_JSON, source };
-                let ids: Ids = serde_json::from_slice(vocab).map_err(invalid)?;
+                let ids: Ids = serde_json::from_slice(vocab).map_err(Error::json(VOCAB_JSON))?;
                 let merges = String::from_utf8_lossy(merges);
                 let merges = merges.lines().filter(|line| !line.starts_with("#version"));
                 let merges: Vec<&str> = merges.filter(|line| !line.is_empty()).collect();
@@ -127,7 +123,7 @@ impl TokenizerFiles {
         let files: Vec<(&str, &Bytes)> = match self {
             Self::Whole(json) => vec![(TOKENIZER, json)],
             Self::WordPiece { vocab, settings } => {
-                let settings = settings.iter().map(|settings| (SETTINGS, settings));
+                let settings = settings.iter().map(|settings| (TOKENIZER_CONFIG, settings));
                 settings.chain([(VOCAB_TXT, vocab)]).collect()
             }
             Self::Bpe { vocab, merges } => vec![(VOCAB_JSON, vocab), (MERGES, merges)],
@@ -136,23 +132,21 @@ impl TokenizerFiles {
     }
 }
 
-/// Whether a WordPiece tokenizer with these settings knows lower case only.
+/// Whether a WordPiece tokenizer with these settings puts text in lower case.
 fn lowers(settings: Option<&[u8]>) -> Result<bool> {
     #[derive(Deserialize)]
-    struct Settings {
+    struct TokenizerConfig {
         do_lower_case: Option<bool>,
     }
-    let settings: Option<Settings> = settings
-        .map(serde_json::from_slice)
-        .transpose()
-        .map_err(|source| Error::Json { file: SETTINGS, source })?;
+    let settings = settings.map(serde_json::from_slice::<TokenizerConfig>).transpose();
+    let settings = settings.map_err(Error::json(TOKENIZER_CONFIG))?;
     Ok(settings.and_then(|settings| settings.do_lower_case).unwrap_or(true))
 }
 
 /// Those of the special tokens that a vocabulary has, as `tokenizer.json` lists them.
 fn special(tokens: &[&str], ids: &Ids) -> Vec<Value> {
     let added = |token: &&str| {
-        // a mask of RoBERTa's stands for the space before it as well
+        // RoBERTa's mask stands for the space before it as well
         let lstrip = *token == "<mask>";
         let id = ids.get(*token)?;
         Some(json!({
@@ -161,4 +155,30 @@ fn special(tokens: &[&str], ids: &Ids) -> Vec<Value> {
         }))
     };
     tokens.iter().filter_map(added).collect()
+}
+
+/// The type of tokens that stand for text: others are control tokens, unused, or a user's.
+const NORMAL: i32 = 1;
+
+/// The tokenizer in a GGUF file.
+pub(crate) fn gguf_tokenizer(file: &Gguf<'_>) -> Result<Tokenizer> {
+    let bad = |why: String| Error::Gguf(why);
+    let missing = |key: &str| bad(format!("`{key}` is missing"));
+    let kind = file.text("tokenizer.ggml.model")?.unwrap_or_default();
+    if kind != "gpt2" {
+        return Err(bad(format!("its tokenizer `{kind}` is not byte-level BPE")));
+    }
+    let pattern = file.text("tokenizer.ggml.pre")?.unwrap_or_default();
+    let pattern = Pattern::named(pattern)
+        .ok_or_else(|| bad(format!("its pre-tokenizer `{pattern}` is not supported")))?;
+    let list = |key: &str| -> Result<Vec<String>> {
+        let texts = file.texts(key)?.ok_or_else(|| missing(key))?;
+        Ok(texts.into_iter().map(str::to_owned).collect())
+    };
+    let (tokens, merges) = (list("tokenizer.ggml.tokens")?, list("tokenizer.ggml.merges")?);
+    let kinds = file.numbers("tokenizer.ggml.token_type")?.unwrap_or_default();
+    let special: Vec<TokenId> =
+        (0..).zip(&kinds).filter(|&(_, &kind)| kind != NORMAL).map(|(id, _)| TokenId(id)).collect();
+    let parts = BpeParts { tokens: &tokens, merges: &merges, special: &special, pattern };
+    Ok(Tokenizer::from_bpe_parts(&parts)?)
 }

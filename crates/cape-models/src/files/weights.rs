@@ -7,13 +7,13 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use cape_kernels::rounded;
-use half::{bf16, f16};
 use rayon::prelude::*;
 use safetensors::Dtype;
 use safetensors::tensor::TensorInfo;
 
-use crate::stored::{Part, Stored};
-use crate::{Error, Result};
+use super::quant::NumberType;
+use super::stored::{Part, Stored};
+use crate::error::{Error, Result};
 
 /// The suffix of the row scales of an I8 matrix.
 pub(crate) const SCALE: &str = ".scale";
@@ -132,19 +132,9 @@ impl<'a> Weights<'a> {
     pub(crate) fn get(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>> {
         let (dtype, bytes) = self.shaped(name, shape)?;
         let values: Vec<f32> = match dtype {
-            Dtype::F32 => {
-                bytes.as_chunks().0.iter().map(|&chunk| f32::from_le_bytes(chunk)).collect()
-            }
-            Dtype::F16 => bytes
-                .as_chunks()
-                .0
-                .iter()
-                .map(|&chunk| f16::from_le_bytes(chunk).to_f32())
-                .collect(),
-            Dtype::BF16 => {
-                let widen = |&chunk: &[u8; 2]| bf16::from_le_bytes(chunk).to_f32();
-                bytes.as_chunks().0.iter().map(widen).collect()
-            }
+            Dtype::F32 => NumberType::F32.widen(&bytes),
+            Dtype::F16 => NumberType::F16.widen(&bytes),
+            Dtype::BF16 => NumberType::BF16.widen(&bytes),
             Dtype::I8 => {
                 let &[rows, columns] = shape else {
                     return Err(wrong_type(name, Dtype::I8));

@@ -1,5 +1,5 @@
 //! Models by their names on the Hugging Face hub, as they lie in its cache. Nothing here touches the
-//! network: what fetches them is `pull`.
+//! network: `pull.rs` fetches them.
 //!
 //! The cache is the one that all of the hub's programs share: `models--ORG--NAME` with `refs`,
 //! `snapshots` and `blobs`.
@@ -7,20 +7,20 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::files::{CAPE_JSON, CONFIG, INDEX, WEIGHTS};
+use crate::names::{CAPE_JSON, CONFIG, INDEX, WEIGHTS};
 
-/// The revision that is meant where none is named.
+/// The revision that is used where none is named.
 const MAIN: &str = "main";
 
 /// A model's name on the hub: `NAME`, `ORG/NAME`, `ORG/NAME@REVISION`, `ORG/NAME:FILE.gguf`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Name {
+pub struct HubName {
     repo: String,
     revision: Option<String>,
     file: Option<String>,
 }
 
-impl Name {
+impl HubName {
     /// The name in a text, if it can be one.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
@@ -56,14 +56,14 @@ impl Name {
         self.revision.as_deref().unwrap_or(MAIN)
     }
 
-    /// The one file that is meant, if it is one.
+    /// The file that is named, if there is one.
     #[must_use]
     pub fn file(&self) -> Option<&str> {
         self.file.as_deref()
     }
 }
 
-impl fmt::Display for Name {
+impl fmt::Display for HubName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.repo)?;
         if let Some(revision) = &self.revision {
@@ -73,9 +73,9 @@ impl fmt::Display for Name {
     }
 }
 
-/// Whether a text is a path that stays where it is joined to, of characters that mean nothing to a
-/// URL or to a file system.
-pub(crate) fn path(text: &str) -> bool {
+/// Whether a text is a path that stays inside the folder it is joined to, made of characters without
+/// meaning in a URL or a file system.
+pub(super) fn path(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let part =
         |part: &str| !part.is_empty() && !part.starts_with(['.', '-']) && part.chars().all(plain);
@@ -87,7 +87,7 @@ fn is_gguf(file: &str) -> bool {
 }
 
 /// Whether a text is a commit.
-pub(crate) fn commit(text: &str) -> bool {
+pub(super) fn commit(text: &str) -> bool {
     text.len() == 40 && text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'))
 }
 
@@ -100,7 +100,7 @@ pub struct Hub {
 /// A model that lies in the cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pulled {
-    /// What to call it.
+    /// Its name.
     pub name: String,
     /// The folder of its files.
     pub dir: PathBuf,
@@ -130,7 +130,7 @@ impl Hub {
 
     /// The folder of a model's files, if they are all there.
     #[must_use]
-    pub fn find(&self, name: &Name) -> Option<PathBuf> {
+    pub fn find(&self, name: &HubName) -> Option<PathBuf> {
         let repo = self.cache.join(format!("models--{}", name.repo.replace('/', "--")));
         let revision = name.revision();
         let named = std::fs::read_to_string(repo.join("refs").join(revision)).ok();
@@ -156,7 +156,7 @@ impl Hub {
             for revision in refs.into_iter().chain(commits) {
                 let main = revision == MAIN;
                 let name = if main { repo.clone() } else { format!("{repo}@{revision}") };
-                let dir = Name::parse(&name).and_then(|name| self.find(&name));
+                let dir = HubName::parse(&name).and_then(|name| self.find(&name));
                 // a commit that goes by a name already is listed once
                 let Some(dir) = dir.filter(|dir| !known.contains(dir)) else { continue };
                 let calibrated = dir.join(CAPE_JSON).is_file();
@@ -169,7 +169,7 @@ impl Hub {
     }
 }
 
-/// Whether a folder has what a model needs first.
+/// Whether a folder has the files that a model cannot do without.
 fn complete(dir: &Path) -> bool {
     let has = |name| dir.join(name).is_file();
     has(CONFIG) && (has(WEIGHTS) || has(INDEX))
@@ -185,78 +185,13 @@ fn names(dir: &Path) -> Vec<String> {
 }
 
 /// The folder of the hub's programs.
-pub(crate) fn home() -> Option<PathBuf> {
+pub(super) fn home() -> Option<PathBuf> {
     let cache = || set("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = || cache().or_else(|| Some(std::env::home_dir()?.join(".cache")));
     set("HF_HOME").map(PathBuf::from).or_else(|| Some(cache()?.join("huggingface")))
 }
 
 /// A variable that is set to something.
-pub(crate) fn set(variable: &str) -> Option<std::ffi::OsString> {
+pub(super) fn set(variable: &str) -> Option<std::ffi::OsString> {
     std::env::var_os(variable).filter(|value| !value.is_empty())
-}
-
-/// Why a model could not be fetched. No message holds the token or the address of the hub.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum HubError {
-    /// The name cannot be one of the hub's.
-    #[error("`{0}` cannot be the name of a model on the hub")]
-    Name(String),
-    /// There is nowhere to put it.
-    #[error("there is no home folder to keep models in")]
-    NoHome,
-    /// `HF_HUB_OFFLINE` is set.
-    #[error("`{0}` is not in the cache, and HF_HUB_OFFLINE forbids to fetch it")]
-    Offline(String),
-    /// `HF_ENDPOINT` makes no sense.
-    #[error("HF_ENDPOINT is not the address of a hub")]
-    Endpoint,
-    /// There is no such model, or none for us to see.
-    #[error("the hub has no model `{0}`, or shows it to its members only")]
-    NoModel(String),
-    /// The hub refuses.
-    #[error("the hub does not let us have `{0}`")]
-    Denied(String),
-    /// The hub answered something else.
-    #[error("the hub answered {status} when asked for {what}")]
-    Status {
-        /// What was asked for.
-        what: String,
-        /// The HTTP status.
-        status: u16,
-    },
-    /// The hub did not answer, or stopped in the middle.
-    #[error("the connection failed while fetching {what}")]
-    Connection {
-        /// What was asked for.
-        what: String,
-        /// Why.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
-    /// The answer lacks something or makes no sense.
-    #[error("the hub's answer about {what} lacks {lacks}")]
-    Answer {
-        /// What was asked for.
-        what: String,
-        /// What is missing or makes no sense.
-        lacks: &'static str,
-    },
-    /// A file is not the one that the hub announced.
-    #[error("the checksum of {0} is wrong: what arrived is not what the hub announced")]
-    Checksum(String),
-    /// The model lacks a file.
-    #[error("`{name}` has no {file}")]
-    NoFile {
-        /// The model.
-        name: String,
-        /// What is missing.
-        file: String,
-    },
-    /// The model has its weights as a Python pickle only.
-    #[error("`{0}` has its weights as a Python pickle only, which could run any code")]
-    Pickle(String),
-    /// Another process fetches the same file.
-    #[error("another process is fetching {0}")]
-    Busy(String),
 }

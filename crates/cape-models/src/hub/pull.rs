@@ -2,7 +2,7 @@
 //! it is called.
 //!
 //! `hf-hub` knows the hub's addresses, its listing and the layout of its cache. The files themselves
-//! are fetched by `transfer.rs`: `hf-hub` checks no sum, names files by what the server says, and
+//! are fetched by `transfer.rs`: `hf-hub` checks no sum, takes file names from the server, and
 //! sends the token on to the host that the hub redirects to.
 
 use std::fmt;
@@ -12,30 +12,14 @@ use hf_hub::api::RepoInfo;
 use hf_hub::api::sync::{Api, ApiBuilder, ApiError};
 use hf_hub::{Cache, Repo, RepoType};
 
-use crate::files::{CAPE_JSON, CONFIG, INDEX, TOKENIZER, WEIGHTS};
-use crate::hub::{self, Hub, HubError, Name, Pulled};
-use crate::sentence::{MODULES, POOLING, SETTINGS, WHOLE};
-use crate::shards::Index;
-use crate::transfer::Transfer;
-use crate::{Error, Result, tokens};
-
-/// What to tell whoever waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress<'a> {
-    /// A file begins; `have` of its bytes are here already.
-    Start {
-        /// Its name.
-        file: &'a str,
-        /// Its size.
-        size: u64,
-        /// How much of it is here.
-        have: u64,
-    },
-    /// So many bytes arrived.
-    Bytes(u64),
-    /// The file is here, and its checksum is right.
-    Done,
-}
+use super::cache::{self, Hub, HubName, Pulled};
+use super::transfer::{PullProgress, Transfer, connection};
+use crate::error::{Error, HubError, Result};
+use crate::files::{Index, LARGEST_JSON, read};
+use crate::names::{
+    CAPE_JSON, CONFIG, ENCODER_CONFIG, INDEX, MERGES, MODULES, POOLING, SENTENCE_CONFIG, TOKENIZER,
+    TOKENIZER_CONFIG, VOCAB_JSON, VOCAB_TXT, WEIGHTS,
+};
 
 /// Where and as whom to fetch.
 #[derive(Clone, Default)]
@@ -46,14 +30,14 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// What the environment says: `HF_ENDPOINT`, `HF_TOKEN` (or the token that the hub's login left
+    /// From the environment: `HF_ENDPOINT`, `HF_TOKEN` (or the token that the hub's login left
     /// in `HF_TOKEN_PATH` or `HF_HOME/token`), and `HF_HUB_OFFLINE`.
     #[must_use]
     pub fn from_env() -> Self {
-        let text = |variable| hub::set(variable).and_then(|value| value.into_string().ok());
+        let text = |variable| cache::set(variable).and_then(|value| value.into_string().ok());
         let file = || {
-            let path = hub::set("HF_TOKEN_PATH").map(Into::into);
-            std::fs::read_to_string(path.or_else(|| Some(hub::home()?.join("token")))?).ok()
+            let path = cache::set("HF_TOKEN_PATH").map(Into::into);
+            std::fs::read_to_string(path.or_else(|| Some(cache::home()?.join("token")))?).ok()
         };
         let offline = text("HF_HUB_OFFLINE").map(|value| value.to_ascii_lowercase());
         Self::new(text("HF_ENDPOINT"), text("HF_TOKEN").or_else(file))
@@ -81,13 +65,13 @@ impl fmt::Debug for Remote {
     }
 }
 
-/// Fetches what a model needs and is not in the cache yet, at one commit. What is there already is
-/// checked, not fetched again; what was cut off is continued.
+/// Fetches the files of a model at one commit. Those in the cache already are checked, not fetched
+/// again; a transfer that was cut off is continued.
 pub fn pull(
     hub: &Hub,
     remote: &Remote,
-    name: &Name,
-    progress: &mut dyn FnMut(Progress<'_>),
+    name: &HubName,
+    progress: &mut dyn FnMut(PullProgress<'_>),
 ) -> Result<Pulled> {
     if remote.offline {
         let dir = hub.find(name).ok_or_else(|| HubError::Offline(name.to_string()))?;
@@ -98,7 +82,7 @@ pub fn pull(
         Repo::with_revision(name.repo().to_owned(), RepoType::Model, revision.to_owned())
     };
     let info = api.repo(repo(name.revision())).info().map_err(|error| refusal(name, error))?;
-    if !hub::commit(&info.sha) {
+    if !cache::commit(&info.sha) {
         return Err(HubError::Answer { what: name.to_string(), lacks: "a commit" }.into());
     }
     let at_commit = api.repo(repo(&info.sha));
@@ -108,10 +92,7 @@ pub fn pull(
     for file in wanted(name, &info)? {
         let path = transfer.fetch(&at_commit.url(&file), &file, progress)?;
         if file == INDEX {
-            let (opened, _) = crate::files::open(&path, crate::files::LARGEST_JSON)?;
-            let index = std::io::read_to_string(opened)
-                .map_err(|source| Error::Io { path: path.clone(), source })?;
-            for shard in Index::parse(index.as_bytes())?.files() {
+            for shard in Index::parse(&read(&path, LARGEST_JSON)?)?.files() {
                 expect(name, &info, shard)?;
                 transfer.fetch(&at_commit.url(shard), shard, progress)?;
             }
@@ -119,12 +100,12 @@ pub fn pull(
     }
     // last, so that the name stands for all of the files
     if name.revision() != info.sha {
-        cache.create_ref(&info.sha).map_err(|source| Error::Io { path: dir.clone(), source })?;
+        cache.create_ref(&info.sha).map_err(Error::io(&dir))?;
     }
     Ok(pulled(name, &dir))
 }
 
-fn pulled(name: &Name, dir: &Path) -> Pulled {
+fn pulled(name: &HubName, dir: &Path) -> Pulled {
     let calibrated = dir.join(CAPE_JSON).is_file();
     Pulled { name: name.to_string(), dir: dir.into(), calibrated }
 }
@@ -134,7 +115,7 @@ fn api(hub: &Hub, remote: &Remote) -> Result<Api> {
         .with_progress(false)
         .with_token(remote.token.clone());
     if let Some(endpoint) = &remote.endpoint {
-        // also because `hf-hub` would panic on an address that is none
+        // `hf-hub` would panic on something that is no address
         let uri: ureq::http::Uri = endpoint.parse().map_err(|_| HubError::Endpoint)?;
         if !matches!(uri.scheme_str(), Some("http" | "https")) || uri.query().is_some() {
             return Err(HubError::Endpoint.into());
@@ -144,8 +125,8 @@ fn api(hub: &Hub, remote: &Remote) -> Result<Api> {
     api.build().map_err(|source| connection("the model's list of files", source).into())
 }
 
-/// The files to fetch: the weights last, for a refusal to come early.
-fn wanted(name: &Name, info: &RepoInfo) -> Result<Vec<String>> {
+/// The files to fetch, the weights last, so that a refusal comes early.
+fn wanted(name: &HubName, info: &RepoInfo) -> Result<Vec<String>> {
     if let Some(file) = name.file() {
         expect(name, info, file)?;
         return Ok(vec![file.to_owned()]);
@@ -153,8 +134,8 @@ fn wanted(name: &Name, info: &RepoInfo) -> Result<Vec<String>> {
     let has = |file: &str| info.siblings.iter().any(|sibling| sibling.rfilename == file);
     let tokenizer: &[&str] = match () {
         () if has(TOKENIZER) => &[TOKENIZER],
-        () if has("vocab.txt") => &["vocab.txt"],
-        () if has("vocab.json") && has("merges.txt") => &["vocab.json", "merges.txt"],
+        () if has(VOCAB_TXT) => &[VOCAB_TXT],
+        () if has(VOCAB_JSON) && has(MERGES) => &[VOCAB_JSON, MERGES],
         () => &[TOKENIZER],
     };
     let weights = if !has(WEIGHTS) && has(INDEX) { INDEX } else { WEIGHTS };
@@ -167,24 +148,25 @@ fn wanted(name: &Name, info: &RepoInfo) -> Result<Vec<String>> {
     // how the vocabulary is to be read, where the tokenizer does not say it itself; and how sentences
     // are pooled and cut, where it is a sentence encoder
     let sentences = has(MODULES);
-    let more = [MODULES, POOLING, SETTINGS, WHOLE].into_iter().filter(|_| sentences);
-    let settings = [tokens::SETTINGS].into_iter().filter(|_| sentences || !has(TOKENIZER));
+    let more =
+        [MODULES, POOLING, SENTENCE_CONFIG, ENCODER_CONFIG].into_iter().filter(|_| sentences);
+    let settings = [TOKENIZER_CONFIG].into_iter().filter(|_| sentences || !has(TOKENIZER));
     let more = more.chain(settings).filter(|file| has(file));
     Ok(more.chain(files).map(str::to_owned).collect())
 }
 
-fn expect(name: &Name, info: &RepoInfo, file: &str) -> Result<()> {
+fn expect(name: &HubName, info: &RepoInfo, file: &str) -> Result<()> {
     if info.siblings.iter().any(|sibling| sibling.rfilename == file) {
         return Ok(());
     }
     Err(HubError::NoFile { name: name.to_string(), file: file.to_owned() }.into())
 }
 
-fn refusal(name: &Name, error: ApiError) -> HubError {
+fn refusal(name: &HubName, error: ApiError) -> HubError {
     let what = name.to_string();
     match error {
         ApiError::RequestError(error) => match *error {
-            // the hub answers 401 for what does not exist, lest it give away what does
+            // the hub answers 401 for models that do not exist, so as not to give away those that do
             ureq::Error::StatusCode(401 | 404) => HubError::NoModel(what),
             ureq::Error::StatusCode(403) => HubError::Denied(what),
             ureq::Error::StatusCode(status) => HubError::Status { what, status },
@@ -192,11 +174,4 @@ fn refusal(name: &Name, error: ApiError) -> HubError {
         },
         error => connection(&what, error),
     }
-}
-
-pub(crate) fn connection(
-    what: &str,
-    source: impl std::error::Error + Send + Sync + 'static,
-) -> HubError {
-    HubError::Connection { what: what.to_owned(), source: source.into() }
 }

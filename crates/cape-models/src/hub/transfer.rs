@@ -12,24 +12,42 @@ use ureq::http::{HeaderMap, Response, Uri};
 use ureq::typestate::WithoutBody;
 use ureq::{Agent, Body, RequestBuilder};
 
+use super::cache;
+use crate::error::{Error, HubError, Result};
 use crate::files;
-use crate::hub::{self, HubError};
-use crate::pull::{Progress, connection};
-use crate::{Error, Result};
 
 /// How often a transfer is taken up again within one call.
 const ATTEMPTS: u32 = 3;
-/// How often the hub may send us on to another of its own addresses, as for a model renamed.
+/// How often the hub may redirect to another of its own addresses, as for a renamed model.
 const MOVES: usize = 5;
 const PATIENCE: Duration = Duration::from_mins(1);
 
-pub(crate) struct Transfer<'a> {
+/// A step of a transfer, for whoever waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PullProgress<'a> {
+    /// A file begins; `have` of its bytes are here already.
+    Start {
+        /// Its name.
+        file: &'a str,
+        /// Its size.
+        size: u64,
+        /// How much of it is here.
+        have: u64,
+    },
+    /// So many bytes arrived.
+    Bytes(u64),
+    /// The file is here, and its checksum is right.
+    Done,
+}
+
+/// Fetches files into two folders of the cache.
+pub(super) struct Transfer<'a> {
     token: Option<&'a str>,
     blobs: PathBuf,
     snapshot: PathBuf,
 }
 
-/// What the hub says about a file.
+/// The hub's announcement of a file.
 struct Announced {
     /// Where it is, at the hub itself.
     url: String,
@@ -40,18 +58,18 @@ struct Announced {
 
 impl<'a> Transfer<'a> {
     /// Into these folders of the cache, with this token.
-    pub(crate) fn new(token: Option<&'a str>, blobs: PathBuf, snapshot: PathBuf) -> Self {
+    pub(super) fn new(token: Option<&'a str>, blobs: PathBuf, snapshot: PathBuf) -> Self {
         Self { token, blobs, snapshot }
     }
 
     /// The file's place in the snapshot, once it is there and right.
-    pub(crate) fn fetch(
+    pub(super) fn fetch(
         &self,
         url: &str,
         file: &str,
-        progress: &mut dyn FnMut(Progress<'_>),
+        progress: &mut dyn FnMut(PullProgress<'_>),
     ) -> Result<PathBuf> {
-        if !hub::path(file) {
+        if !cache::path(file) {
             return Err(HubError::Answer { what: file.into(), lacks: "a usable name" }.into());
         }
         let announced = self.announced(url, file)?;
@@ -60,14 +78,14 @@ impl<'a> Transfer<'a> {
         if !right(&blob, &announced)? {
             let part = self.blobs.join(format!("{}.incomplete", announced.sum));
             self.download(&announced, file, &part, progress)?;
-            std::fs::rename(&part, &blob).map_err(|source| io(&blob, source))?;
-            progress(Progress::Done);
+            std::fs::rename(&part, &blob).map_err(Error::io(&blob))?;
+            progress(PullProgress::Done);
         }
         self.link(&blob, file)
     }
 
-    /// Asks what a file is, without following the hub to where it lies: the checksum is the hub's
-    /// to tell.
+    /// Asks for the announcement of a file, without following redirections to another host: only the hub
+    /// itself may state the checksum.
     fn announced(&self, url: &str, file: &str) -> Result<Announced> {
         let agent = agent(0, url);
         let mut url = url.to_owned();
@@ -104,31 +122,31 @@ impl<'a> Transfer<'a> {
         announced: &Announced,
         file: &str,
         path: &Path,
-        progress: &mut dyn FnMut(Progress<'_>),
+        progress: &mut dyn FnMut(PullProgress<'_>),
     ) -> Result<()> {
         let open = OpenOptions::new().read(true).append(true).create(true).open(path);
-        let mut part = open.map_err(|source| io(path, source))?;
+        let mut part = open.map_err(Error::io(path))?;
         match part.try_lock() {
             Err(TryLockError::WouldBlock) => return Err(HubError::Busy(file.into()).into()),
-            // some file systems know no locks
+            // some file systems have no locks
             Ok(()) | Err(TryLockError::Error(_)) => {}
         }
         let mut told = false;
         for attempt in 1.. {
             let (mut sum, mut have) = Sum::of(&mut part, path, announced)?;
             if have > announced.size {
-                part.set_len(0).map_err(|source| io(path, source))?;
+                part.set_len(0).map_err(Error::io(path))?;
                 (sum, have) = (Sum::new(announced), 0);
             }
             if !told {
-                progress(Progress::Start { file, size: announced.size, have });
+                progress(PullProgress::Start { file, size: announced.size, have });
                 told = true;
             }
             let ended = self.stream(announced, file, (&mut part, path), (&mut sum, have), progress);
             match ended {
                 Ok(()) if sum.is(announced) => return Ok(()),
                 Ok(()) => {
-                    std::fs::remove_file(path).map_err(|source| io(path, source))?;
+                    std::fs::remove_file(path).map_err(Error::io(path))?;
                     return Err(HubError::Checksum(file.into()).into());
                 }
                 Err(Error::Hub(HubError::Connection { .. })) if attempt < ATTEMPTS => {
@@ -140,14 +158,14 @@ impl<'a> Transfer<'a> {
         unreachable!("the last attempt returns")
     }
 
-    /// The rest of a file. An interruption is an error that leaves what has arrived.
+    /// Fetches the rest of a file. An interruption is an error that leaves the bytes that have arrived.
     fn stream(
         &self,
         announced: &Announced,
         file: &str,
         (part, path): (&mut File, &Path),
         (sum, mut have): (&mut Sum, u64),
-        progress: &mut dyn FnMut(Progress<'_>),
+        progress: &mut dyn FnMut(PullProgress<'_>),
     ) -> Result<()> {
         if have == announced.size {
             return Ok(());
@@ -159,7 +177,7 @@ impl<'a> Transfer<'a> {
             206 if starts_at(answer.headers(), have) => {}
             // the whole file, though a part was asked for
             200 => {
-                part.set_len(0).map_err(|source| io(path, source))?;
+                part.set_len(0).map_err(Error::io(path))?;
                 (*sum, have) = (Sum::new(announced), 0);
             }
             206 => return Err(HubError::Answer { what: file.into(), lacks: "the part" }.into()),
@@ -176,10 +194,10 @@ impl<'a> Transfer<'a> {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => return Err(connection(file, error).into()),
             };
-            part.write_all(&bytes[..read]).map_err(|source| io(path, source))?;
+            part.write_all(&bytes[..read]).map_err(Error::io(path))?;
             sum.update(&bytes[..read]);
             have += read as u64;
-            progress(Progress::Bytes(read as u64));
+            progress(PullProgress::Bytes(read as u64));
         }
         if have < announced.size {
             let early = std::io::Error::from(ErrorKind::UnexpectedEof);
@@ -203,7 +221,7 @@ impl<'a> Transfer<'a> {
         let pointer = self.snapshot.join(file);
         make(pointer.parent().unwrap_or(&self.snapshot))?;
         if pointer.symlink_metadata().is_ok() {
-            std::fs::remove_file(&pointer).map_err(|source| io(&pointer, source))?;
+            std::fs::remove_file(&pointer).map_err(Error::io(&pointer))?;
         }
         #[cfg(unix)]
         let linked = {
@@ -214,7 +232,7 @@ impl<'a> Transfer<'a> {
         };
         #[cfg(not(unix))]
         let linked = std::fs::hard_link(blob, &pointer);
-        linked.map_err(|source| io(&pointer, source))?;
+        linked.map_err(Error::io(&pointer))?;
         Ok(pointer)
     }
 }
@@ -232,12 +250,12 @@ impl Sum {
         Self(git)
     }
 
-    /// That of what a file holds so far, and how much that is.
+    /// The checksum of a file's bytes so far, and how many they are.
     fn of(file: &mut File, path: &Path, announced: &Announced) -> Result<(Self, u64)> {
         let (mut sum, mut have, mut bytes) = (Self::new(announced), 0, vec![0; 1 << 16]);
-        file.rewind().map_err(|source| io(path, source))?;
+        file.rewind().map_err(Error::io(path))?;
         loop {
-            match file.read(&mut bytes).map_err(|source| io(path, source))? {
+            match file.read(&mut bytes).map_err(Error::io(path))? {
                 0 => return Ok((sum, have)),
                 read => {
                     sum.update(&bytes[..read]);
@@ -272,7 +290,7 @@ fn agent(redirects: u32, url: &str) -> Agent {
         .max_redirects(redirects)
         .redirect_auth_headers(RedirectAuthHeaders::Never)
         .http_status_as_error(false)
-        // a hub that is asked in secret must not send us on to an open line
+        // a hub asked over https must not redirect to plain http
         .https_only(url.starts_with("https:"))
         .timeout_connect(Some(PATIENCE))
         .timeout_recv_response(Some(PATIENCE))
@@ -303,10 +321,14 @@ fn refusal(file: &str, status: u16) -> HubError {
     }
 }
 
-fn make(dir: &Path) -> Result<()> {
-    std::fs::create_dir_all(dir).map_err(|source| io(dir, source))
+/// The error of a connection that failed while `what` was fetched.
+pub(super) fn connection(
+    what: &str,
+    source: impl std::error::Error + Send + Sync + 'static,
+) -> HubError {
+    HubError::Connection { what: what.to_owned(), source: source.into() }
 }
 
-fn io(path: &Path, source: std::io::Error) -> Error {
-    Error::Io { path: path.into(), source }
+fn make(dir: &Path) -> Result<()> {
+    std::fs::create_dir_all(dir).map_err(Error::io(dir))
 }

@@ -1,13 +1,14 @@
-//! BERT and its relatives RoBERTa, DistilBERT and MPNet: what their `config.json` says, and what their
-//! tensors are called.
+//! BERT and its relatives RoBERTa, DistilBERT and MPNet: their `config.json`, and the names of their
+//! tensors.
 
 use serde::Deserialize;
 
-use crate::distances::KINDS;
-use crate::encoder::{Names, Shape};
-use crate::{Error, Result};
+use super::encoder::{Names, Shape};
+use super::relative::BUCKETS;
+use crate::error::{Error, Result};
+use crate::names::CONFIG;
 
-/// What a masked model needs beside its weights.
+/// A masked model without its weights.
 pub(crate) struct Family {
     pub(crate) shape: Shape,
     pub(crate) names: &'static Names,
@@ -15,7 +16,7 @@ pub(crate) struct Family {
     special: &'static [Special],
 }
 
-/// The tokens before, after and in place of what is asked.
+/// The tokens that begin and end a text, and the one that stands in for a token to be guessed.
 #[derive(Clone, Copy)]
 pub(crate) struct Special {
     pub(crate) begin: &'static str,
@@ -141,8 +142,8 @@ impl Family {
             }
             "mpnet" => {
                 let config: Config = json(config)?;
-                if config.relative_attention_num_buckets != Some(KINDS) {
-                    let why = format!("relative_attention_num_buckets must be {KINDS}");
+                if config.relative_attention_num_buckets != Some(BUCKETS) {
+                    let why = format!("relative_attention_num_buckets must be {BUCKETS}");
                     return Err(Error::Config(why));
                 }
                 // whatever it says of padding, transformers counts its positions from 2
@@ -170,7 +171,7 @@ impl Family {
 }
 
 fn json<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Result<T> {
-    serde_json::from_slice(bytes).map_err(|source| Error::Json { file: "config.json", source })
+    serde_json::from_slice(bytes).map_err(Error::json(CONFIG))
 }
 
 fn only_gelu(name: &str, value: &str) -> Result<()> {
@@ -228,8 +229,6 @@ impl DistilConfig {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test may panic")]
-
     use super::*;
 
     fn mpnet(buckets: usize) -> Result<Family> {
@@ -253,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn mpnet_has_the_kinds_of_distances_that_transformers_computes() {
+    fn mpnet_has_as_many_buckets_as_transformers_computes() {
         let error = mpnet(64).err().unwrap().to_string();
         assert!(error.contains("relative_attention_num_buckets must be 32"), "{error}");
     }

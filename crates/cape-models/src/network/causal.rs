@@ -1,4 +1,5 @@
-//! What causal models share: what they keep of a prompt, attention to it, and how they answer.
+//! The part that causal models share: the keys and values they keep of a prompt, attention to these, and
+//! how they answer.
 //!
 //! Row i of a prompt is what the model expects after the begin token and the i tokens before
 //! position i; neither position i nor anything after it is given to the network for that row.
@@ -17,13 +18,13 @@ use rten_tensor::NdTensorView;
 use rten_vecmath::Softmax;
 use serde::Deserialize;
 
-use crate::encoder::Tables;
-use crate::layers::{Math, gather};
-use crate::words::Words;
-use crate::{Error, Result};
+use super::layers::gather;
+use super::word_tables::{StoredTables, WordTables};
+use crate::error::{Error, Result};
+use crate::options::Math;
 
-/// How many tokens of a prompt are looked at where `cape.json` does not say: enough for a prompt, and
-/// what is kept of one stays small.
+/// How many tokens of a prompt are looked at where `cape.json` does not say: enough for a prompt, and few
+/// enough that its keys and values stay small.
 const WINDOW: usize = 1024;
 
 /// The next model's number.
@@ -31,15 +32,6 @@ static NUMBER: AtomicU64 = AtomicU64::new(1);
 
 /// A causal network: GPT-2's or Llama's, without the tables that belong to its vocabulary.
 pub(crate) trait Network: Send + Sync {
-    /// How many rows it can tell apart by their place.
-    fn positions(&self) -> usize;
-
-    /// The tokens that begin and end a text.
-    fn ends(&self) -> Ends;
-
-    /// Its size in words.
-    fn shape(&self) -> String;
-
     /// The state of each new row after the last layer.
     fn forward(&self, words: &Embeddings, rows: &mut Rows<'_>) -> Vec<f32>;
 
@@ -47,12 +39,17 @@ pub(crate) trait Network: Send + Sync {
     fn norm(&self, x: &mut [f32]);
 }
 
-/// A network whose vocabulary is not known yet.
+/// A network without its vocabulary.
 pub(crate) struct Loaded {
     pub(crate) network: Box<dyn Network>,
-    pub(crate) tables: Tables,
+    pub(crate) tables: StoredTables,
     /// The width of the tables.
     pub(crate) hidden: usize,
+    /// How many positions the network has.
+    pub(crate) positions: usize,
+    pub(crate) ends: Ends,
+    /// Its size in words.
+    pub(crate) shape: String,
     pub(crate) math: Math,
 }
 
@@ -71,24 +68,25 @@ pub(crate) enum Ids {
     Several(Vec<u32>),
 }
 
-impl Ids {
-    pub(crate) fn first(&self) -> Option<u32> {
-        match self {
-            Self::One(id) => Some(*id),
-            Self::Several(ids) => ids.first().copied(),
-        }
+impl Ends {
+    pub(crate) fn new(begin: Option<&Ids>, end: Option<&Ids>) -> Self {
+        let first = |ids: &Ids| match ids {
+            Ids::One(id) => Some(*id),
+            Ids::Several(ids) => ids.first().copied(),
+        };
+        Self { begin: begin.and_then(first), end: end.and_then(first) }
     }
 }
 
 /// A causal language model.
 pub(crate) struct Causal {
-    words: Words,
+    words: WordTables,
     calibration: Calibration,
     window: usize,
     begin: TokenId,
     end: TokenId,
     network: Box<dyn Network>,
-    /// Tells what this model remembers from what another one does.
+    /// Tells this model's memory of a prompt from another model's.
     number: u64,
 }
 
@@ -100,21 +98,19 @@ impl Loaded {
         calibration: Calibration,
         window: Option<usize>,
     ) -> Result<Causal> {
-        let Self { network, tables: Tables { words, decoder, bias }, hidden, math } = self;
+        let Self { network, tables, hidden, positions, ends: Ends { begin, end }, math, .. } = self;
         // there may be rows that no token uses: tables are padded to round sizes
-        if vocab.len() > bias.len() {
-            return Err(Error::Vocabulary { tokenizer: vocab.len(), model: bias.len() });
+        if vocab.len() > tables.bias.len() {
+            return Err(Error::Vocabulary { tokenizer: vocab.len(), model: tables.bias.len() });
         }
         let known = |id: Option<u32>| id.map(TokenId).filter(|id| id.index() < vocab.len());
-        let Ends { begin, end } = network.ends();
         let end = known(end).or_else(|| vocab.id("<|endoftext|>"));
         let begin =
             known(begin).or(end).ok_or(Error::SpecialToken("bos_token_id or <|endoftext|>"))?;
-        let most = network.positions() - 1;
         Ok(Causal {
-            words: Words::new(vocab, words, decoder, bias, hidden, math),
+            words: WordTables::new(vocab, tables, hidden, math),
             calibration,
-            window: window.unwrap_or(WINDOW).clamp(1, most),
+            window: window.unwrap_or(WINDOW).clamp(1, positions - 1),
             begin,
             end: end.unwrap_or(begin),
             network,
@@ -136,7 +132,7 @@ impl LanguageModel for Causal {
         self.calibration
     }
 
-    /// There is no mask: what ends a text stands for a token that is not known.
+    /// There is no mask: the token that ends a text stands for an unknown token.
     fn mask(&self) -> TokenId {
         self.end
     }
@@ -194,8 +190,7 @@ struct KeyValues {
 }
 
 impl Cache {
-    /// Forgets what is not a prefix of `wanted`, and what lies at `most` or after; says how many rows
-    /// remain.
+    /// Keeps the rows that `wanted` begins with, at most `most` of them, and returns their number.
     fn keep(&mut self, model: u64, wanted: &[TokenId], most: usize) -> usize {
         if self.model != model {
             *self = Self { model, ..Self::default() };
@@ -228,7 +223,7 @@ pub(crate) struct Rows<'a> {
     prompts: Vec<Prompt<'a>>,
 }
 
-/// The new rows of one prompt: those from `from` on, which come after what the cache has.
+/// The new rows of one prompt: those from `from` on, which come after the cached ones.
 struct Prompt<'a> {
     cache: &'a mut Cache,
     from: usize,
@@ -328,32 +323,19 @@ impl Heads {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test may panic")]
 mod tests {
     use std::sync::Mutex;
 
     use cape::model::Memory;
 
     use super::*;
-    use crate::Options;
-    use crate::weights::Matrix;
+    use crate::files::Matrix;
+    use crate::options::Options;
 
     /// A network that notes which rows it is asked to compute.
     struct Noted(Arc<Mutex<Vec<Vec<usize>>>>);
 
     impl Network for Noted {
-        fn positions(&self) -> usize {
-            usize::MAX
-        }
-
-        fn ends(&self) -> Ends {
-            Ends { begin: Some(9), end: None }
-        }
-
-        fn shape(&self) -> String {
-            String::new()
-        }
-
         fn forward(&self, _: &Embeddings, rows: &mut Rows<'_>) -> Vec<f32> {
             self.0.lock().unwrap().push(rows.places.clone());
             vec![0.0; rows.ids.len()]
@@ -366,12 +348,15 @@ mod tests {
         let log = Arc::new(Mutex::new(Vec::new()));
         let loaded = Loaded {
             network: Box::new(Noted(Arc::clone(&log))),
-            tables: Tables {
+            tables: StoredTables {
                 words: Matrix::Floats(vec![0.0; 4]),
                 decoder: None,
                 bias: vec![0.0; 4],
             },
             hidden: 1,
+            positions: usize::MAX,
+            ends: Ends { begin: Some(9), end: None },
+            shape: String::new(),
             math: Options::default().math(false),
         };
         let tokens = ["a", "b", "c", "<|endoftext|>"].map(str::to_owned);

@@ -1,4 +1,4 @@
-//! A transformer encoder, and what stands on it: a masked-language-model head, or a pooler.
+//! A transformer encoder with its masked-language-model head or its pooler.
 
 use std::collections::HashMap;
 
@@ -6,10 +6,12 @@ use cape::model::Embeddings;
 use cape::text::TokenId;
 use cape_kernels::{Attention, Bias};
 
-use crate::distances::{self, KINDS};
-use crate::layers::{Input, LayerNorm, Linear, Math, gather, gelu};
-use crate::weights::{Matrix, Weights};
-use crate::{Error, Result};
+use super::layers::{Input, LayerNorm, Linear, gather, gelu};
+use super::relative::{self, BUCKETS};
+use super::word_tables::StoredTables;
+use crate::error::{Error, Result};
+use crate::files::{Matrix, Weights};
+use crate::options::Math;
 
 /// The sizes of an encoder.
 pub(crate) struct Shape {
@@ -28,9 +30,9 @@ pub(crate) struct Shape {
     pub(crate) tied: bool,
 }
 
-/// What a family of encoders calls its tensors.
+/// The names of tensors in a family of encoders.
 pub(crate) struct Names {
-    /// In front of the names of the encoder; some files lack it.
+    /// The prefix of the encoder's names; some files lack it.
     pub(crate) prefix: &'static str,
     pub(crate) types: Option<&'static str>,
     pub(crate) layer: &'static str,
@@ -52,27 +54,20 @@ pub(crate) struct Names {
 /// The network from the word embeddings to the last layer's rows.
 pub(crate) struct Encoder {
     heads: usize,
-    /// What each position adds to a word, the first token type included.
+    /// The embedding of each position, the first token type added to it.
     positions: Vec<f32>,
     norm: LayerNorm,
     layers: Vec<Layer>,
-    /// What the distances of two rows add to the scores of attention, for each head; empty where they
-    /// add nothing.
+    /// For each head, the number that each distance of two rows adds to their score of attention; empty
+    /// where distances add nothing.
     distances: Vec<f32>,
     math: Math,
 }
 
-/// What a masked model has between the encoder and the decoder.
+/// The part of a masked model between the encoder and the decoder.
 pub(crate) struct Head {
     transform: Linear,
     norm: LayerNorm,
-}
-
-/// What a masked model's file holds beside encoder and head: the tables with a row for each word.
-pub(crate) struct Tables {
-    pub(crate) words: Matrix,
-    pub(crate) decoder: Option<Matrix>,
-    pub(crate) bias: Vec<f32>,
 }
 
 struct Layer {
@@ -108,11 +103,6 @@ impl Shape {
         Ok(())
     }
 
-    /// The size in words.
-    pub(crate) fn describe(&self) -> String {
-        format!("{} layers, {} wide, {} heads", self.layers, self.hidden, self.heads)
-    }
-
     /// How many tokens fit, special ones included.
     pub(crate) fn longest(&self) -> usize {
         self.positions - self.first_position
@@ -146,13 +136,13 @@ impl Encoder {
             layer.forward(&mut x, places.as_deref(), &sequences, None, self, &mut room);
             places = None;
         }
-        // the last layer is needed at the rows asked for only
+        // the last layer is needed only at the rows asked for
         last.forward(&mut x, places.as_deref(), &sequences, asked.as_ref(), self, &mut room);
         x
     }
 
     /// The embedded words, each pair of word and position once, and where each row of the sequences
-    /// is among them: what the first layer computes of a row is the same in all masked copies.
+    /// is among them: the first layer's projections of a row are the same in all masked copies.
     fn embed(&self, words: &Embeddings, inputs: &[Vec<TokenId>]) -> (Vec<f32>, Option<Vec<usize>>) {
         let hidden = words.dim();
         let (mut x, mut known) = (Vec::new(), HashMap::new());
@@ -174,7 +164,7 @@ impl Encoder {
 }
 
 impl Head {
-    /// What the decoder is given for rows of the last layer.
+    /// The decoder's input for rows of the last layer.
     pub(crate) fn forward(&self, x: &[f32]) -> Vec<f32> {
         let mut y = self.transform.forward_then(&Input::new(x), gelu);
         self.norm.forward(&mut y);
@@ -195,7 +185,7 @@ struct Asked {
     counts: Vec<usize>,
 }
 
-/// Room for what a layer computes on the way, used by one layer after the other.
+/// Buffers for a layer's intermediate results, used by one layer after the other.
 #[derive(Default)]
 struct Room {
     query: Vec<f32>,
@@ -206,7 +196,7 @@ struct Room {
 }
 
 impl Layer {
-    /// Takes `x` to the layer's result: all rows, or those `asked` for. `places` says which row of
+    /// Replaces `x` by the layer's result: all rows, or those `asked` for. `places` says which row of
     /// `x` each row of the sequences is; without it they are the same.
     fn forward(
         &self,
@@ -302,10 +292,10 @@ impl<'a> Loader<'a> {
     }
 
     /// The head of a masked model, and its tables.
-    pub(crate) fn head(&self) -> Result<(Head, Tables)> {
+    pub(crate) fn head(&self) -> Result<(Head, StoredTables)> {
         let Shape { vocab, hidden, tied, .. } = *self.shape;
         let decoder = || self.file.matrix(self.names.decoder, [vocab, hidden]);
-        let tables = Tables {
+        let tables = StoredTables {
             words: self.words()?,
             decoder: (!tied).then(decoder).transpose()?,
             bias: self.bias()?,
@@ -317,7 +307,7 @@ impl<'a> Loader<'a> {
         Ok((head, tables))
     }
 
-    /// What makes a sentence's vector of its first row, where the file has it.
+    /// The layer that makes a sentence's vector of its first row, where the file has it.
     pub(crate) fn pooler(&self) -> Result<Option<Linear>> {
         let (name, hidden) = (self.name(POOLER), self.shape.hidden);
         let there = ["weight", "bias"].iter().any(|part| self.file.has(&format!("{name}.{part}")));
@@ -367,14 +357,14 @@ impl<'a> Loader<'a> {
         Ok(table)
     }
 
-    /// What each distance adds to the scores of each head.
+    /// The number that each distance adds to the scores of each head.
     fn distances(&self) -> Result<Vec<f32>> {
         let Shape { heads, relative, .. } = *self.shape;
         if !relative {
             return Ok(Vec::new());
         }
-        let table = self.file.get(&self.name(DISTANCES), &[KINDS, heads])?;
-        Ok(distances::of_each_head(&table, heads, self.shape.longest()))
+        let table = self.file.get(&self.name(DISTANCES), &[BUCKETS, heads])?;
+        Ok(relative::bias_of_each_head(&table, heads, self.shape.longest()))
     }
 
     fn layer(&self, i: usize) -> Result<Layer> {

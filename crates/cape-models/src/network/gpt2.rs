@@ -5,13 +5,15 @@ use rten_simd::SimdUnaryOp;
 use rten_vecmath::ApproxGelu;
 use serde::Deserialize;
 
-use crate::causal::{self, Ends, Heads, Ids, Loaded, Rows};
-use crate::encoder::Tables;
-use crate::layers::{Input, LayerNorm, Linear, Math};
-use crate::weights::{Matrix, Weights};
-use crate::{Error, Options, Result};
+use super::causal::{self, Ends, Heads, Ids, Loaded, Rows};
+use super::layers::{Input, LayerNorm, Linear, describe};
+use super::word_tables::StoredTables;
+use crate::error::{Error, Result};
+use crate::files::{Matrix, Weights};
+use crate::names::CONFIG;
+use crate::options::{Math, Options};
 
-/// What `config.json` says.
+/// The contents of `config.json`.
 #[derive(Deserialize)]
 struct Config {
     vocab_size: usize,
@@ -48,8 +50,7 @@ impl Config {
     }
 
     fn parse(bytes: &[u8]) -> Result<Self> {
-        let config: Self = serde_json::from_slice(bytes)
-            .map_err(|source| Error::Json { file: "config.json", source })?;
+        let config: Self = serde_json::from_slice(bytes).map_err(Error::json(CONFIG))?;
         let refuse = |why: String| Err(Error::Config(why));
         // two names of the same function
         if !["gelu_new", "gelu_pytorch_tanh"].contains(&config.activation_function.as_str()) {
@@ -57,13 +58,13 @@ impl Config {
             return refuse(format!("activation_function `{other}` is not supported"));
         }
         if !config.scale_attn_weights || config.scale_attn_by_inverse_layer_idx {
-            return refuse("attention scaled in another way is not supported".into());
+            return refuse("this scaling of attention is not supported".into());
         }
         if config.n_head == 0 || config.n_embd == 0 || !config.n_embd.is_multiple_of(config.n_head)
         {
             return refuse("n_embd must be a multiple of n_head".into());
         }
-        // the integer kernels have their sums in 32 bits
+        // sums of the integer kernels must fit 32 bits
         if config.n_embd.max(config.n_inner.unwrap_or(1)) > 65_536 / 4 {
             return refuse("n_embd and n_inner must be at most 16384".into());
         }
@@ -83,7 +84,6 @@ struct Network {
     positions: Vec<f32>,
     layers: Vec<Layer>,
     norm: LayerNorm,
-    ends: Ends,
 }
 
 struct Layer {
@@ -104,7 +104,7 @@ pub(crate) fn load(config: &[u8], file: &Weights<'_>, options: Options) -> Resul
     let load = Loader { file, config: &config, math };
     let (hidden, vocab) = (config.n_embd, config.vocab_size);
     let count = config.n_head;
-    let tables = Tables {
+    let tables = StoredTables {
         words: file.matrix(&load.name("wte.weight"), [vocab, hidden])?,
         decoder: if config.tie_word_embeddings {
             None
@@ -118,28 +118,19 @@ pub(crate) fn load(config: &[u8], file: &Weights<'_>, options: Options) -> Resul
         positions: load.get("wpe.weight", &[config.n_positions, hidden])?,
         layers: (0..config.n_layer).map(|i| load.layer(i)).collect::<Result<_>>()?,
         norm: load.norm("ln_f")?,
-        ends: Ends {
-            begin: config.bos_token_id.as_ref().and_then(Ids::first),
-            end: config.eos_token_id.as_ref().and_then(Ids::first),
-        },
     };
-    Ok(Loaded { network: Box::new(network), tables, hidden, math })
+    Ok(Loaded {
+        network: Box::new(network),
+        tables,
+        hidden,
+        positions: config.n_positions,
+        ends: Ends::new(config.bos_token_id.as_ref(), config.eos_token_id.as_ref()),
+        shape: describe(config.n_layer, hidden, count),
+        math,
+    })
 }
 
 impl causal::Network for Network {
-    fn positions(&self) -> usize {
-        self.positions.len() / self.norm.weight.len()
-    }
-
-    fn ends(&self) -> Ends {
-        self.ends
-    }
-
-    fn shape(&self) -> String {
-        let Self { layers, norm, heads, .. } = self;
-        format!("{} layers, {} wide, {} heads", layers.len(), norm.weight.len(), heads.count)
-    }
-
     fn forward(&self, words: &Embeddings, rows: &mut Rows<'_>) -> Vec<f32> {
         let hidden = words.dim();
         let mut x = Vec::with_capacity(rows.ids.len() * hidden);

@@ -2,33 +2,15 @@
 
 use std::cell::OnceCell;
 
-use cape_kernels::{Bits, Kernel, Rows, Weights};
+use cape_kernels::{Bits, Rows, Weights};
 use rayon::prelude::*;
 use rten_gemm::{BiasVector, GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedBMatrix};
 use rten_simd::{SimdOp, SimdUnaryOp};
 use rten_tensor::NdTensorView;
 use rten_vecmath::{Gelu, Normalize, NormalizeOptions, Sum, SumSquareSub};
 
-use crate::Arithmetic;
-use crate::weights::Matrix;
-
-/// How a network computes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Math {
-    /// Weights of 8 bits and activations of so many; none for floats.
-    pub(crate) integers: Option<Bits>,
-    pub(crate) kernel: Kernel,
-}
-
-impl Math {
-    pub(crate) fn arithmetic(self) -> Arithmetic {
-        match self.integers {
-            None => Arithmetic::F32,
-            Some(Bits::Sixteen) => Arithmetic::Int16,
-            Some(Bits::Eight) => Arithmetic::Int8,
-        }
-    }
-}
+use crate::files::Matrix;
+use crate::options::Math;
 
 /// Rows that go into one or more linear layers, rounded when the first of them asks.
 pub(crate) struct Input<'a> {
@@ -72,8 +54,8 @@ impl Linear {
         Self { weights, bias, inputs, math }
     }
 
-    /// Puts the result into `y`, with `then` done to each number of it. What was in `y` does not
-    /// matter: to use it again saves the making of large zeros.
+    /// Puts the result into `y`, with `then` done to each number of it. The
+    /// former contents of `y` do not matter: reusing it saves allocating large zeros.
     pub(crate) fn forward_into(
         &self,
         input: &Input<'_>,
@@ -175,4 +157,9 @@ pub(crate) fn gather(x: &[f32], width: usize, rows: &[usize]) -> Vec<f32> {
         y.extend_from_slice(&x[row * width..][..width]);
     }
     y
+}
+
+/// The size of a network in words.
+pub(crate) fn describe(layers: usize, width: usize, heads: usize) -> String {
+    format!("{layers} layers, {width} wide, {heads} heads")
 }

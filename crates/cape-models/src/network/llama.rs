@@ -6,14 +6,15 @@ use rayon::prelude::*;
 use rten_simd::SimdUnaryOp;
 use rten_vecmath::Silu;
 
-use crate::causal::{self, Ends, Heads, Loaded, Rows};
-use crate::encoder::Tables;
-use crate::layers::{Input, Linear, Math};
-use crate::rope::Rope;
-use crate::weights::{Matrix, Weights};
-use crate::{Error, Result};
+use super::causal::{self, Ends, Heads, Loaded, Rows};
+use super::layers::{Input, Linear, describe};
+use super::rope::Rope;
+use super::word_tables::StoredTables;
+use crate::error::{Error, Result};
+use crate::files::{Matrix, Weights};
+use crate::options::Math;
 
-/// No head is wider: something is computed for every column before any tensor is read.
+/// The widest head: angles are computed for every column before any tensor is read.
 const WIDEST: usize = 4096;
 
 /// The sizes of a network.
@@ -35,7 +36,7 @@ pub(crate) struct Sizes {
 pub(crate) struct Biases {
     /// Queries, keys and values.
     pub(crate) inward: bool,
-    /// What comes out of attention.
+    /// The output of attention.
     pub(crate) outward: bool,
     /// The feed-forward layers.
     pub(crate) wide: bool,
@@ -63,9 +64,9 @@ impl Sizes {
             return refuse("num_attention_heads must be a multiple of num_key_value_heads");
         }
         if !width.is_multiple_of(2) || width > WIDEST || count.checked_mul(width).is_none() {
-            return refuse("head_dim must be even, and no head is so wide");
+            return refuse(&format!("head_dim must be even and at most {WIDEST}"));
         }
-        // the integer kernels have their sums in 32 bits
+        // sums of the integer kernels must fit 32 bits
         if self.hidden.max(self.wide).max(count * width) > 65_536 {
             return refuse(
                 "hidden_size, intermediate_size and the heads must be at most 65536 wide",
@@ -97,7 +98,7 @@ impl Tensors for Weights<'_> {
     }
 }
 
-/// What the parts of a network are called in a file.
+/// The names of a network's parts in a file.
 pub(crate) struct Names {
     pub(crate) words: &'static str,
     pub(crate) norm: &'static str,
@@ -135,7 +136,7 @@ impl Names {
 
 /// The weights.
 struct Network {
-    sizes: Sizes,
+    heads: Heads,
     rope: Rope,
     layers: Vec<Layer>,
     norm: RmsNorm,
@@ -164,38 +165,27 @@ pub(crate) fn load(
     let load = Loader { tensors, names, sizes: &sizes, math };
     let hidden = sizes.hidden;
     let table = |name: &str| tensors.matrix(&format!("{name}.weight"), [sizes.vocab, hidden]);
-    let tables = Tables {
+    let tables = StoredTables {
         words: table(names.words)?,
         decoder: if sizes.tied { None } else { Some(table(names.head)?) },
         bias: vec![0.0; sizes.vocab],
     };
-    // in turn, as far as there are layers in the file: a number alone starts no work
+    // one after the other, up to the first that is missing: a large number alone starts no work
     for i in 0..sizes.layers {
         load.norm(&load.name(i, names.attended_norm))?;
     }
     let layers = (0..sizes.layers).into_par_iter().map(|i| load.layer(i)).collect::<Vec<_>>();
     let layers = layers.into_iter().collect::<Result<_>>()?;
     let norm = load.norm(names.norm)?;
-    let network = Network { sizes, rope, layers, norm };
-    Ok(Loaded { network: Box::new(network), tables, hidden, math })
+    let Sizes { positions, ends, heads, .. } = sizes;
+    let shape = describe(sizes.layers, hidden, heads.count);
+    let network = Box::new(Network { heads, rope, layers, norm });
+    Ok(Loaded { network, tables, hidden, positions, ends, shape, math })
 }
 
 impl causal::Network for Network {
-    fn positions(&self) -> usize {
-        self.sizes.positions
-    }
-
-    fn ends(&self) -> Ends {
-        self.sizes.ends
-    }
-
-    fn shape(&self) -> String {
-        let Sizes { layers, hidden, heads, .. } = &self.sizes;
-        format!("{layers} layers, {hidden} wide, {} heads", heads.count)
-    }
-
     fn forward(&self, words: &Embeddings, rows: &mut Rows<'_>) -> Vec<f32> {
-        let heads = self.sizes.heads;
+        let heads = self.heads;
         let turns = self.rope.turns(&rows.places);
         let mut x: Vec<f32> = rows.ids.iter().flat_map(|&id| words.row(id)).copied().collect();
         for (i, layer) in self.layers.iter().enumerate() {

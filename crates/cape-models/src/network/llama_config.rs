@@ -2,13 +2,15 @@
 
 use serde::Deserialize;
 
-use crate::causal::{Ends, Heads, Ids, Loaded};
-use crate::llama::{self, Biases, Names, Sizes};
-use crate::rope::{Rope, Scaling};
-use crate::weights::Weights;
-use crate::{Error, Options, Result};
+use super::causal::{Ends, Heads, Ids, Loaded};
+use super::llama::{self, Biases, Names, Sizes};
+use super::rope::{Rope, Scaling};
+use crate::error::{Error, Result};
+use crate::files::Weights;
+use crate::names::CONFIG;
+use crate::options::Options;
 
-/// What `config.json` says.
+/// The contents of `config.json`.
 #[derive(Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "the file has them")]
 struct Config {
@@ -80,10 +82,7 @@ impl Config {
             eps: self.rms_norm_eps,
             biases,
             tied: self.tie_word_embeddings,
-            ends: Ends {
-                begin: self.bos_token_id.as_ref().and_then(Ids::first),
-                end: self.eos_token_id.as_ref().and_then(Ids::first),
-            },
+            ends: Ends::new(self.bos_token_id.as_ref(), self.eos_token_id.as_ref()),
         };
         sizes.check()
     }
@@ -102,8 +101,7 @@ impl Config {
 
 /// From `config.json` and the weights.
 pub(crate) fn load(config: &[u8], file: &Weights<'_>, options: Options) -> Result<Loaded> {
-    let config: Config = serde_json::from_slice(config)
-        .map_err(|source| Error::Json { file: "config.json", source })?;
+    let config: Config = serde_json::from_slice(config).map_err(Error::json(CONFIG))?;
     let sizes = config.sizes()?;
     let rope = config.rope(sizes.heads.width)?;
     let math = options.math(file.has_integers());

@@ -1,14 +1,11 @@
-//! A model from a GGUF file: Llama-shaped, with the tokenizer that is in the file.
+//! Llama-shaped networks in a GGUF file.
 
-use cape::text::TokenId;
-use cape::tokenizer::{BpeParts, Pattern, Tokenizer};
-
-use crate::causal::{Ends, Heads, Loaded};
-use crate::gguf::Gguf;
-use crate::llama::{self, Biases, Names, Sizes, Tensors};
-use crate::rope::Rope;
-use crate::weights::Matrix;
-use crate::{Error, Options, Result};
+use super::causal::{Ends, Heads, Loaded};
+use super::llama::{self, Biases, Names, Sizes, Tensors};
+use super::rope::Rope;
+use crate::error::{Error, Result};
+use crate::files::{Gguf, Matrix};
+use crate::options::Options;
 
 const NAMES: Names = Names {
     words: "token_embd",
@@ -28,9 +25,6 @@ const NAMES: Names = Names {
 
 /// The factors by which rotary positions are slowed down, where there are any.
 const FACTORS: &str = "rope_freqs.weight";
-
-/// The type of tokens that stand for text: others are control tokens, unused, or a user's.
-const NORMAL: i32 = 1;
 
 /// The network of a file.
 pub(crate) fn load(file: &Gguf<'_>, options: Options) -> Result<Loaded> {
@@ -101,33 +95,10 @@ fn build(file: &Gguf<'_>, options: Options) -> Result<Loaded> {
         }
         rope = rope.divide(&factors);
     }
-    // its integers have a scale for every few of them: they are not those of the kernels
+    // its integers have a scale for every block, which the kernels do not know
     let math = options.math(false);
     let tensors = Ordered { file, width: interleaved.then_some(width) };
     llama::load(sizes, rope, &NAMES, &tensors, math)
-}
-
-/// The tokenizer of a file.
-pub(crate) fn tokenizer(file: &Gguf<'_>) -> Result<Tokenizer> {
-    let bad = |why: String| Error::Gguf(why);
-    let missing = |key: &str| bad(format!("`{key}` is missing"));
-    let kind = file.text("tokenizer.ggml.model")?.unwrap_or_default();
-    if kind != "gpt2" {
-        return Err(bad(format!("its tokenizer `{kind}` is not byte-level BPE")));
-    }
-    let pattern = file.text("tokenizer.ggml.pre")?.unwrap_or_default();
-    let pattern = Pattern::named(pattern)
-        .ok_or_else(|| bad(format!("its way to cut texts, `{pattern}`, is not known")))?;
-    let list = |key: &str| -> Result<Vec<String>> {
-        let texts = file.texts(key)?.ok_or_else(|| missing(key))?;
-        Ok(texts.into_iter().map(str::to_owned).collect())
-    };
-    let (tokens, merges) = (list("tokenizer.ggml.tokens")?, list("tokenizer.ggml.merges")?);
-    let kinds = file.numbers("tokenizer.ggml.token_type")?.unwrap_or_default();
-    let special: Vec<TokenId> =
-        (0..).zip(&kinds).filter(|&(_, &kind)| kind != NORMAL).map(|(id, _)| TokenId(id)).collect();
-    let parts = BpeParts { tokens: &tokens, merges: &merges, special: &special, pattern };
-    Ok(Tokenizer::from_bpe_parts(&parts)?)
 }
 
 /// Tensors with the rows of queries and keys in the order of Hugging Face: in files of the architecture

@@ -7,28 +7,28 @@ use cape::text::TokenId;
 use cape::utility::Calibration;
 use cape::vocab::Vocab;
 
-use crate::bert::{Family, Special};
-use crate::encoder::{Encoder, Head, Loader, Tables};
-use crate::layers::Math;
-use crate::weights::Weights;
-use crate::words::Words;
-use crate::{Error, Options, Result};
+use super::bert::{Family, Special};
+use super::encoder::{Encoder, Head, Loader};
+use super::word_tables::{StoredTables, WordTables};
+use crate::error::{Error, Result};
+use crate::files::Weights;
+use crate::options::{Math, Options};
 
-/// How many positions are drawn in a turn: with as many, releases were measured to be as good as with one.
+/// How many positions are drawn in a turn: releases were measured to be as good as with one.
 const AT_ONCE: usize = 16;
 
-/// An encoder whose vocabulary is not known yet.
+/// A masked model without its vocabulary.
 pub(crate) struct Network {
-    family: Family,
+    pub(crate) family: Family,
     encoder: Encoder,
     head: Head,
-    tables: Tables,
-    math: Math,
+    tables: StoredTables,
+    pub(crate) math: Math,
 }
 
 /// The model.
 pub(crate) struct Masked {
-    words: Words,
+    words: WordTables,
     encoder: Encoder,
     head: Head,
     calibration: Calibration,
@@ -53,15 +53,6 @@ impl Network {
         Ok(Self { family, encoder, head, tables, math })
     }
 
-    pub(crate) fn math(&self) -> Math {
-        self.math
-    }
-
-    /// The size in words.
-    pub(crate) fn describe(&self) -> String {
-        self.family.shape.describe()
-    }
-
     /// The model with its vocabulary. `window` is how many tokens of a prompt to look at, at most.
     pub(crate) fn with(
         self,
@@ -78,9 +69,8 @@ impl Network {
         let Special { begin, end, mask } = family.special(|token| vocab.id(token).is_some());
         let (begin, end, mask) = (id(begin)?, id(end)?, id(mask)?);
         let most = shape.longest() - 2;
-        let Tables { words, decoder, bias } = tables;
         Ok(Masked {
-            words: Words::new(vocab, words, decoder, bias, shape.hidden, math),
+            words: WordTables::new(vocab, tables, shape.hidden, math),
             encoder,
             head,
             calibration,
@@ -132,7 +122,7 @@ impl LanguageModel for Masked {
             for &position in view.positions {
                 let (input, row) = self.input(view.ids, position);
                 match rows.last_mut() {
-                    // positions that are masked together are asked of one pass
+                    // positions that are masked together share a pass
                     Some(rows) if inputs.last() == Some(&input) => rows.push(row),
                     _ => {
                         inputs.push(input);

@@ -1,21 +1,23 @@
-//! MPNet's distances: what the distance of two rows adds to their score of attention.
+//! MPNet's relative positions: the bias that the distance of two rows adds to their score of attention.
 
-/// How many kinds of distances there are, one half of them for rows before, the other for rows after.
-pub(crate) const KINDS: usize = 2 * (FIRST.len() + 1);
+/// How many buckets distances fall into, one half of them for rows before, the other for rows after.
+pub(crate) const BUCKETS: usize = 2 * (FIRST.len() + 1);
 
-/// The first distance of each kind but that of a row from itself. Near ones have a kind each; then it is
-/// the logarithm that counts, up to 128: these are the numbers that transformers has.
+/// The first distance of each bucket but that of a row from itself. Near ones have a bucket each; then it
+/// is the logarithm that counts, up to 128: these are the numbers that transformers has.
 const FIRST: [usize; 15] = [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 23, 32, 46, 64, 91];
 
-/// For each head what every distance adds, from −(longest − 1) to longest − 1. `table` has a row for each
-/// kind and a column for each head.
-pub(crate) fn of_each_head(table: &[f32], heads: usize, longest: usize) -> Vec<f32> {
-    let kind = |n: usize| FIRST.partition_point(|&first| first <= n);
-    let before = (1..longest).rev().map(kind);
+/// For each head the bias of every distance, from −(longest − 1) to longest − 1. `table` has a row for each
+/// bucket and a column for each head.
+pub(crate) fn bias_of_each_head(table: &[f32], heads: usize, longest: usize) -> Vec<f32> {
+    let bucket = |n: usize| FIRST.partition_point(|&first| first <= n);
+    let before = (1..longest).rev().map(bucket);
     // a row itself counts as one before
-    let after = (0..longest).map(|n| kind(n) + if n > 0 { KINDS / 2 } else { 0 });
-    let kinds: Vec<usize> = before.chain(after).collect();
-    (0..heads).flat_map(|head| kinds.iter().map(move |kind| table[kind * heads + head])).collect()
+    let after = (0..longest).map(|n| bucket(n) + if n > 0 { BUCKETS / 2 } else { 0 });
+    let buckets: Vec<usize> = before.chain(after).collect();
+    (0..heads)
+        .flat_map(|head| buckets.iter().map(move |bucket| table[bucket * heads + head]))
+        .collect()
 }
 
 #[cfg(test)]
@@ -23,11 +25,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_distance_has_its_kind() {
-        // a table that says which kind it is, and a second head with the negative of it
-        let table: Vec<f32> = (0..KINDS).flat_map(|kind| [kind as f32, -(kind as f32)]).collect();
+    fn every_distance_has_its_bucket() {
+        // a table that says which bucket it is, and a second head with the negative of it
+        let table: Vec<f32> =
+            (0..BUCKETS).flat_map(|bucket| [bucket as f32, -(bucket as f32)]).collect();
         let longest = 200;
-        let all = of_each_head(&table, 2, longest);
+        let all = bias_of_each_head(&table, 2, longest);
         let (first, second) = all.split_at(2 * longest - 1);
         assert!(first.iter().zip(second).all(|(a, b)| *a == -b));
         let at = |distance: isize| first[(longest - 1).checked_add_signed(distance).unwrap_or(0)];

@@ -2,14 +2,14 @@
 
 use serde::Deserialize;
 
-use crate::{Error, Result};
+use crate::error::{Error, Result};
 
 /// The angle by which each pair of columns of a head is turned from one place to the next.
 pub(crate) struct Rope {
     angles: Vec<f32>,
 }
 
-/// What `config.json` says of scaling: `rope_scaling`, or `rope_parameters` of newer files.
+/// The scaling in `config.json`: `rope_scaling`, or `rope_parameters` of newer files.
 #[derive(Deserialize, Default)]
 pub(crate) struct Scaling {
     pub(crate) rope_theta: Option<f32>,
@@ -52,8 +52,8 @@ impl Rope {
                     return Err(Error::Config(why.into()));
                 }
                 for angle in &mut self.angles {
-                    // full turns within the length it was first trained on: many stay, few are
-                    // slowed down, and those in between are mixed
+                    // by the full turns within the length of the first training: angles with many
+                    // turns stay, those with few are slowed down, others are mixed
                     let turns = original * *angle / std::f32::consts::TAU;
                     let kept = ((turns - low) / (high - low)).clamp(0.0, 1.0);
                     *angle = (1.0 - kept) * *angle / factor + kept * *angle;

@@ -1,5 +1,5 @@
-//! The tables with a row for each entry of the vocabulary: what a word is to a network when it goes
-//! in, which logit it gets when a row comes out, and how far words are apart.
+//! The tables with a row for each entry of the vocabulary: a word's embedding when it goes into a
+//! network, its logit when a row comes out, and how far words are apart.
 
 use std::sync::Arc;
 
@@ -7,21 +7,30 @@ use cape::distance::distances;
 use cape::model::Embeddings;
 use cape::text::TokenId;
 use cape::vocab::Vocab;
-use cape_kernels::{Bits, Kernel, Rows, Weights, dots};
+use cape_kernels::{Bits, Kernel, Rows, Weights};
 use rayon::prelude::*;
 
-use crate::layers::Math;
-use crate::weights::Matrix;
+use crate::files::Matrix;
+use crate::options::Math;
+
+/// The tables as a model's file holds them.
+pub(crate) struct StoredTables {
+    pub(crate) words: Matrix,
+    /// None where the decoder is tied to the embeddings.
+    pub(crate) decoder: Option<Matrix>,
+    pub(crate) bias: Vec<f32>,
+}
 
 /// The input embeddings and the decoder of a model.
-pub(crate) struct Words {
+pub(crate) struct WordTables {
     vocab: Arc<Vocab>,
     embeddings: Embeddings,
-    tables: Tables,
+    tables: Numbers,
     bias: Vec<f32>,
 }
 
-enum Tables {
+/// The numbers that logits and distances are computed with.
+enum Numbers {
     F32 {
         /// The decoder's rows, where they are not the embeddings.
         decoder: Option<Vec<f32>>,
@@ -47,21 +56,14 @@ struct Part {
     squares: Vec<f64>,
 }
 
-impl Words {
-    /// Tables of `width` columns with a row for each entry; without a decoder of its own, it is tied
-    /// to the embeddings.
-    pub(crate) fn new(
-        vocab: Arc<Vocab>,
-        embeddings: Matrix,
-        decoder: Option<Matrix>,
-        bias: Vec<f32>,
-        width: usize,
-        math: Math,
-    ) -> Self {
+impl WordTables {
+    /// Tables of `width` columns with a row for each entry.
+    pub(crate) fn new(vocab: Arc<Vocab>, stored: StoredTables, width: usize, math: Math) -> Self {
+        let StoredTables { words: embeddings, decoder, bias } = stored;
         let Some(bits) = math.integers else {
             let decoder = decoder.map(|decoder| decoder.into_floats(width));
             let embeddings = Embeddings::new(embeddings.into_floats(width), width);
-            let tables = Tables::F32 { decoder, kernel: math.kernel };
+            let tables = Numbers::F32 { decoder, kernel: math.kernel };
             return Self { vocab, embeddings, tables, bias };
         };
         let (near, scales) = part(&vocab, &embeddings, width);
@@ -70,7 +72,7 @@ impl Words {
             Some(decoder) => Arc::new(part(&vocab, &decoder, width).0),
             None => Arc::clone(&near),
         };
-        let tables = Tables::Integers {
+        let tables = Numbers::Integers {
             near,
             decoder,
             bias: vocab.drawable().iter().map(|id| bias[id.index()]).collect(),
@@ -94,13 +96,13 @@ impl Words {
     pub(crate) fn logits(&self, x: &[f32]) -> Vec<Vec<f32>> {
         let width = self.embeddings.dim();
         match &self.tables {
-            Tables::F32 { decoder, kernel } => {
+            Numbers::F32 { decoder, kernel } => {
                 let decoder = decoder.as_deref().unwrap_or(self.embeddings.data());
                 let ids = self.vocab.drawable();
                 let some = |ids: &[TokenId]| {
                     let at = |i: usize| ids[i.min(ids.len() - 1)].index();
                     let rows = std::array::from_fn(|i| &decoder[at(i) * width..][..width]);
-                    x.chunks(width).map(|x| dots(*kernel, x, rows)).collect::<Vec<[f32; 4]>>()
+                    x.chunks(width).map(|x| kernel.dots(x, rows)).collect::<Vec<[f32; 4]>>()
                 };
                 let fours: Vec<Vec<[f32; 4]>> =
                     ids.par_chunks(4).with_min_len(64).map(some).collect();
@@ -110,7 +112,7 @@ impl Words {
                 };
                 (0..x.len() / width).map(row).collect()
             }
-            Tables::Integers { decoder, bias, bits, kernel, .. } => {
+            Numbers::Integers { decoder, bias, bits, kernel, .. } => {
                 let rows = Rows::new(x, width, *bits, *kernel);
                 let outputs = decoder.rows.outputs();
                 let mut logits = vec![0.0; x.len() / width * outputs];
@@ -123,7 +125,7 @@ impl Words {
     /// How far each drawable entry is from `t`.
     pub(crate) fn distances(&self, t: TokenId) -> Vec<f32> {
         let drawable = self.vocab.drawable();
-        let Tables::Integers { near, scales, kernel, .. } = &self.tables else {
+        let Numbers::Integers { near, scales, kernel, .. } = &self.tables else {
             let some = |some: &[TokenId]| distances(&self.embeddings, t, some);
             return drawable.par_chunks(1 << 12).flat_map_iter(some).collect();
         };

@@ -7,7 +7,7 @@ const FREE: u32 = u32::MAX;
 
 /// Words in order, each once.
 #[derive(Clone, Default)]
-pub struct Words {
+pub struct WordList {
     /// All of them, one after the other.
     text: String,
     ends: Vec<usize>,
@@ -17,7 +17,7 @@ pub struct Words {
     hasher: RandomState,
 }
 
-impl Words {
+impl WordList {
     /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn words_are_found_where_they_were_put() {
-        let mut words = Words::default();
+        let mut words = WordList::default();
         assert_eq!((words.find("a"), words.is_empty()), (None, true));
         for n in 0..1000 {
             assert!(words.insert(&format!("w{n}")));

@@ -1,4 +1,4 @@
-//! Groups that were made before: where do they lie, and are they the ones?
+//! The file of groups that were made before, and whether it holds the ones wanted.
 
 use std::fs;
 use std::io::Write;
@@ -6,9 +6,9 @@ use std::path::Path;
 
 use ring::digest::{SHA256, digest};
 
-use crate::replace;
+use crate::files::replace;
 
-/// What a file of groups begins with; the last byte counts the changes to what follows.
+/// The first bytes of a file of groups; the last of them is the version.
 const MAGIC: &[u8; 8] = b"capegrp\x01";
 
 /// The length of a key, and of a checksum.
@@ -16,8 +16,8 @@ const SUM: usize = 32;
 
 /// Where groups came from.
 #[derive(Debug)]
-pub enum Source {
-    /// They lay in the file.
+pub(crate) enum GroupsFrom {
+    /// The file had them.
     Loaded,
     /// They were made, and are in the file now.
     Stored,
@@ -29,20 +29,20 @@ pub enum Source {
 /// made, and stored there for the next time.
 ///
 /// The key stands for all that the groups depend on: the vectors, the order of words and K.
-pub fn load_or_make(
+pub(crate) fn load_or_make(
     path: &Path,
     key: &[u8; SUM],
     make: impl FnOnce() -> Vec<Vec<u32>>,
-) -> (Vec<Vec<u32>>, Source) {
+) -> (Vec<Vec<u32>>, GroupsFrom) {
     if let Some(groups) = fs::read(path).ok().and_then(|bytes| decode(&bytes, key)) {
-        return (groups, Source::Loaded);
+        return (groups, GroupsFrom::Loaded);
     }
     let groups = make();
     replace::clear(path);
     let bytes = encode(&groups, key);
     let source = match replace::with(path, |file| file.write_all(&bytes)) {
-        Ok(()) => Source::Stored,
-        Err(why) => Source::NotStored(why),
+        Ok(()) => GroupsFrom::Stored,
+        Err(why) => GroupsFrom::NotStored(why),
     };
     (groups, source)
 }
@@ -108,9 +108,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("groups");
         let (groups, source) = load_or_make(&path, KEY, some);
-        assert!(groups == some() && matches!(source, Source::Stored));
+        assert!(groups == some() && matches!(source, GroupsFrom::Stored));
         let (groups, source) = load_or_make(&path, KEY, never);
-        assert!(groups == some() && matches!(source, Source::Loaded));
+        assert!(groups == some() && matches!(source, GroupsFrom::Loaded));
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing beside it");
 
         let empty = dir.path().join("empty");
@@ -124,8 +124,8 @@ mod tests {
         let path = dir.path().join("groups");
         load_or_make(&path, &[8; SUM], || vec![vec![0]]);
         let (groups, source) = load_or_make(&path, KEY, some);
-        assert!(groups == some() && matches!(source, Source::Stored));
-        assert!(matches!(load_or_make(&path, KEY, never).1, Source::Loaded));
+        assert!(groups == some() && matches!(source, GroupsFrom::Stored));
+        assert!(matches!(load_or_make(&path, KEY, never).1, GroupsFrom::Loaded));
     }
 
     #[test]
@@ -157,8 +157,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("groups");
         fs::write(&path, &encode(&some(), KEY)[1..]).unwrap();
-        assert!(matches!(load_or_make(&path, KEY, some).1, Source::Stored));
-        assert!(matches!(load_or_make(&path, KEY, never).1, Source::Loaded));
+        assert!(matches!(load_or_make(&path, KEY, some).1, GroupsFrom::Stored));
+        assert!(matches!(load_or_make(&path, KEY, never).1, GroupsFrom::Loaded));
     }
 
     #[test]
@@ -170,7 +170,7 @@ mod tests {
         fs::create_dir(&folder).unwrap();
         for path in [file.join("groups"), folder] {
             let (groups, source) = load_or_make(&path, KEY, some);
-            assert!(groups == some() && matches!(source, Source::NotStored(_)));
+            assert!(groups == some() && matches!(source, GroupsFrom::NotStored(_)));
         }
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2, "nothing is left over");
     }

@@ -1,8 +1,8 @@
-//! Which of the words that are left are nearest to a word?
+//! The nearest to a word among the words that are left.
 //!
-//! Products in f32 choose a few words for each of many; what f32 may have confused is then decided
-//! in f64. A word that f32 did not choose is known to be no nearer than a bound, so the list is right
-//! down to that bound: there it ends.
+//! Products in f32 choose a few candidates for each of many words, which are then ordered in f64. A word
+//! that f32 did not choose is known to be no nearer than a bound, so the list is right down to that
+//! bound, where it ends.
 
 use std::cmp::Ordering;
 use std::sync::Mutex;
@@ -13,7 +13,20 @@ use rayon::prelude::*;
 use rten_gemm::{GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedBMatrix};
 use rten_tensor::NdTensorView;
 
-use super::Plan;
+/// How the work is divided. It changes how long the work takes, and nothing else.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plan {
+    /// How many founders meet the words at once, at most: with more, a product is no faster, and more
+    /// of the founders are in a group before it is their turn.
+    pub(super) founders: usize,
+    /// Founders that meet the words at once give groups to no more than one in so many of them, so
+    /// that few lists run out.
+    pub(super) share: usize,
+    /// A founder's list has room for twice as many words as are wanted, and so many more.
+    pub(super) spare: usize,
+    /// How many words meet the founders in one product: few enough to stay in a core's cache.
+    pub(super) block: usize,
+}
 
 /// The words that had no group when they were last packed.
 pub(super) struct Left<'a> {

@@ -12,15 +12,16 @@ use std::path::{Path, PathBuf};
 use cape::model::Embeddings;
 use ring::digest::{Context, SHA256};
 
-use super::format::bounded;
-use super::gather::{Gather, Skipped, fit, reserve};
+use super::gather::{CompactFile, Gather, SkippedWords, Vectors, fit, reserve};
+use super::layout::{Fallible, LONGEST, bounded, fault};
+use super::progress::{LoadPhase, LoadProgress, Tell};
 use super::source::{Source, Stamp};
-use super::stream::{self, BLOCK, LONGEST, Take};
-use super::words::Words;
-use super::{Cache, Fallible, Phase, Progress, Tell, Vectors, fault};
-use crate::{Error, Result, files};
+use super::stream::{self, BLOCK, Take};
+use super::word_list::WordList;
+use crate::error::{Error, Result};
+use crate::{checksum, files};
 
-/// What the file begins with; its last byte is the version.
+/// The first bytes of the file; the last of them is the version.
 pub(super) const MAGIC: &[u8; 8] = b"CAPEVEC\x01";
 
 /// The most files that vectors are made of: an array and its words.
@@ -28,14 +29,14 @@ const SOURCES: usize = 2;
 const STAMP: usize = 8 + 8 + 32;
 const FOOTER: usize = 7 * 8 + SOURCES * STAMP + 32 + 32;
 
-/// What stands at the end.
+/// The end of the file.
 #[derive(Debug, PartialEq)]
 struct Footer {
     count: usize,
     dim: usize,
     /// Bytes of the words.
     text: u64,
-    skipped: Skipped,
+    skipped: SkippedWords,
     stamps: Vec<Stamp>,
     /// The checksum of all before it.
     sum: [u8; 32],
@@ -48,8 +49,8 @@ pub(super) fn beside(source: &Path) -> PathBuf {
     name.into()
 }
 
-/// Reads a compact file for its own sake.
-pub(super) fn read(path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Vectors> {
+/// Reads a compact file without its source.
+pub(super) fn read(path: &Path, progress: &mut dyn FnMut(LoadProgress)) -> Result<Vectors> {
     let (mut file, len) = files::open(path, u64::MAX)?;
     let footer = footer(path, &mut file, len)?;
     content(path, &mut file, &footer, progress)
@@ -59,7 +60,7 @@ pub(super) fn read(path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Ve
 pub(super) fn reuse(
     path: &Path,
     sources: &[Source],
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<Vectors> {
     let (mut file, len) = files::open(path, u64::MAX)?;
     if let Ok(writable) = OpenOptions::new().read(true).write(true).open(path) {
@@ -77,21 +78,21 @@ pub(super) fn reuse(
     let vectors = content(path, &mut file, &footer, progress)?;
     if stamps != footer.stamps {
         footer.stamps = stamps;
-        // where this cannot be, the source's bytes have to tell again next time
+        // if this fails, the source's bytes are compared again next time
         let _ = restamp(&mut file, &footer);
     }
     Ok(vectors)
 }
 
-/// Writes what was gathered; returns the checksum of words and rows.
+/// Writes the gathered words and rows; returns the checksum of words and rows.
 pub(super) fn write(
     gathered: &Gather,
     stamps: &[Stamp],
     out: &mut (impl Write + Send),
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(LoadProgress),
 ) -> std::io::Result<[u8; 32]> {
     let (count, dim) = (gathered.words.len(), gathered.dim);
-    let mut tell = Tell::new(Phase::Writing, 4 * gathered.rows.len() as u64, progress);
+    let mut tell = Tell::new(LoadPhase::Writing, 4 * gathered.rows.len() as u64, progress);
     let mut sum = Context::new(&SHA256);
     out.write_all(MAGIC)?;
     let mut bytes = Vec::with_capacity(BLOCK);
@@ -120,20 +121,20 @@ pub(super) fn write(
     Ok(footer.sum)
 }
 
-/// A sum of rows and words, closed by how many there are: so that no other rows and words could run
-/// into the same bytes.
+/// The checksum of rows and words, closed by their numbers, so that no other rows and words run into the
+/// same bytes.
 fn finish(mut sum: Context, count: usize, dim: usize) -> [u8; 32] {
     sum.update(&(count as u64).to_le_bytes());
     sum.update(&(dim as u64).to_le_bytes());
-    stream::digest(sum)
+    checksum::finish(sum)
 }
 
 /// The footer, if it fits the length of the file.
 fn footer(path: &Path, file: &mut File, len: u64) -> Result<Footer> {
-    let io = |source| Error::Io { path: path.into(), source };
-    let spoilt = || fault(path, "it is spoilt or cut off".into());
+    let io = Error::io(path);
+    let damaged = || fault(path, "it is damaged or truncated".into());
     let least = (MAGIC.len() + FOOTER) as u64;
-    let body = len.checked_sub(least).ok_or_else(spoilt)?;
+    let body = len.checked_sub(least).ok_or_else(damaged)?;
     let mut magic = [0; MAGIC.len()];
     file.read_exact(&mut magic).map_err(io)?;
     if magic != *MAGIC {
@@ -142,57 +143,55 @@ fn footer(path: &Path, file: &mut File, len: u64) -> Result<Footer> {
     let mut bytes = [0; FOOTER];
     file.seek(SeekFrom::Start(len - FOOTER as u64)).map_err(io)?;
     file.read_exact(&mut bytes).map_err(io)?;
-    let footer = Footer::decode(&bytes).ok_or_else(spoilt)?;
+    let footer = Footer::decode(&bytes).ok_or_else(damaged)?;
     let rows = 4 * footer.count as u64 * footer.dim as u64;
-    if rows.checked_add(footer.text) == Some(body) { Ok(footer) } else { Err(spoilt()) }
+    if rows.checked_add(footer.text) == Some(body) { Ok(footer) } else { Err(damaged()) }
 }
 
-/// What the footer speaks of.
+/// The rows and words before a footer.
 fn content(
     path: &Path,
     file: &mut File,
     footer: &Footer,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<Vectors> {
     let numbers = footer.count * footer.dim;
-    let mut content = Content { rows: Vec::new(), numbers, words: Words::default() };
+    let mut content = Content { rows: Vec::new(), numbers, words: WordList::default() };
     // the file is long enough to hold them
     reserve(&mut content.rows, numbers).map_err(|why| fault(path, why))?;
-    file.seek(SeekFrom::Start(MAGIC.len() as u64))
-        .map_err(|source| Error::Io { path: path.into(), source })?;
+    file.seek(SeekFrom::Start(MAGIC.len() as u64)).map_err(Error::io(path))?;
     let len = 4 * numbers as u64 + footer.text;
-    let mut tell = Tell::new(Phase::Checking, len, progress);
+    let mut tell = Tell::new(LoadPhase::Checking, len, progress);
     let sum = stream::run((path, file), len, &mut content, &mut tell)?;
     let checksum = finish(sum, footer.count, footer.dim);
     if checksum != footer.sum || content.words.len() != footer.count {
-        return Err(fault(path, SPOILT.into()));
+        return Err(fault(path, DAMAGED.into()));
     }
     Ok(Vectors {
         words: content.words,
         rows: Embeddings::new(content.rows, footer.dim),
         checksum,
         skipped: footer.skipped,
-        cache: Cache::Read,
+        compact: CompactFile::Read,
     })
 }
 
-const SPOILT: &str = "it is spoilt: its checksum is wrong";
+const DAMAGED: &str = "it is damaged: its checksum is wrong";
 
-/// Replaces the footer where it stands. Cut off in this, the file is spoilt by its checksum and made
-/// anew.
+/// Replaces the footer in place. If this is interrupted, the checksum is wrong and the file is made anew.
 fn restamp(file: &mut File, footer: &Footer) -> std::io::Result<()> {
     let end = file.seek(SeekFrom::End(0))?;
     file.seek(SeekFrom::Start(end.saturating_sub(FOOTER as u64)))?;
     file.write_all(&footer.encode())
 }
 
-/// Rows and words as they are read. Even with the right checksum they must be what was promised: sums
-/// can be made by anyone.
+/// Rows and words as they are read. They are checked even where the checksum is right, since anyone can
+/// make a checksum.
 struct Content {
     rows: Vec<f32>,
     /// How many there will be.
     numbers: usize,
-    words: Words,
+    words: WordList,
 }
 
 impl Take for Content {
@@ -201,28 +200,28 @@ impl Take for Content {
         let new = &new[..new.len().min(self.numbers - self.rows.len())];
         self.rows.extend(new.iter().map(|&x| f32::from_le_bytes(x)));
         if !self.rows[self.rows.len() - new.len()..].iter().all(|x| x.is_finite()) {
-            return Err(SPOILT.into());
+            return Err(DAMAGED.into());
         }
         let mut taken = 4 * new.len();
         if self.rows.len() < self.numbers {
             return Ok(taken);
         }
         while let Some(end) = bytes[taken..].iter().position(|&b| b == b'\n') {
-            let word = str::from_utf8(&bytes[taken..taken + end]).map_err(|_| SPOILT)?;
+            let word = str::from_utf8(&bytes[taken..taken + end]).map_err(|_| DAMAGED)?;
             if !fit(word) || !self.words.insert(word) {
-                return Err(SPOILT.into());
+                return Err(DAMAGED.into());
             }
             taken += end + 1;
         }
         let rest = bytes.len() - taken;
-        if rest > LONGEST || last && rest > 0 { Err(SPOILT.into()) } else { Ok(taken) }
+        if rest > LONGEST || last && rest > 0 { Err(DAMAGED.into()) } else { Ok(taken) }
     }
 }
 
 impl Footer {
     fn encode(&self) -> Vec<u8> {
         let Self { count, dim, text, skipped, stamps, sum } = self;
-        let Skipped { duplicates, unfit, not_utf8 } = *skipped;
+        let SkippedWords { duplicates, unfit, not_utf8 } = *skipped;
         let mut bytes = Vec::with_capacity(FOOTER);
         let sizes = [*count, *dim, *text as usize, duplicates, unfit, not_utf8, stamps.len()];
         bytes.extend(sizes.iter().flat_map(|&size| (size as u64).to_le_bytes()));
@@ -250,7 +249,7 @@ impl Footer {
         }
         let [count, dim, text, duplicates, unfit, not_utf8, sources] = sizes;
         let (count, dim) = bounded(count, dim).ok()?;
-        let skipped = Skipped { duplicates, unfit, not_utf8 };
+        let skipped = SkippedWords { duplicates, unfit, not_utf8 };
         let mut stamps = Vec::with_capacity(SOURCES);
         for _ in 0..SOURCES {
             let len = u64::from_le_bytes(next(&mut rest)?);
@@ -277,7 +276,7 @@ mod tests {
     fn a_footer_is_read_as_written_and_every_bit_counts() {
         let stamp = Stamp { len: 7, modified: 8, sum: [9; 32] };
         for stamps in [vec![stamp.clone()], vec![stamp.clone(), stamp]] {
-            let skipped = Skipped { duplicates: 4, unfit: 5, not_utf8: 6 };
+            let skipped = SkippedWords { duplicates: 4, unfit: 5, not_utf8: 6 };
             let footer = Footer { count: 1, dim: 2, text: 3, skipped, stamps, sum: [10; 32] };
             let mut bytes: [u8; FOOTER] = footer.encode().try_into().unwrap();
             assert_eq!(Footer::decode(&bytes), Some(footer));
