@@ -1,6 +1,6 @@
 //! How fast each kernel of this machine is, beside rten's f32 product in the same run.
 //!
-//!     cargo run --release -p cape-kernels --example products
+//!     cargo bench -p cape-kernels --bench products
 
 use std::time::Instant;
 

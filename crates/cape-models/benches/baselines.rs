@@ -1,12 +1,11 @@
 //! Times a baseline: its set-up from loaded vectors, and each prompt of a file.
 //!
-//! ```text
-//! baselines MECHANISM ε VECTORS PROMPTS
-//! ```
+//! `cargo bench -p cape-models --bench baselines -- MECHANISM ε VECTORS PROMPTS`
+//!
 //! Prints seconds of loading, of set-up and of the median prompt, the words there are, and the largest
 //! memory.
 
-#![allow(clippy::unwrap_used, reason = "an example may panic")]
+#![allow(clippy::unwrap_used, reason = "a bench may panic")]
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,24 +14,24 @@ use std::time::Instant;
 use cape::privacy::Epsilon;
 use cape::rng::Secret;
 use cape::sanitizer::{About, Sanitizer};
-use cape_models::baselines::{Kind, Prepared, Settings, Source};
-use cape_models::vectors;
+use cape_models::{BaselineKind, BaselineSettings, PreparedBaseline, Vectors, WordSource};
 
 fn main() {
-    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
     let [mechanism, epsilon, path, prompts] = &args[..] else {
         panic!("baselines MECHANISM EPSILON VECTORS PROMPTS")
     };
-    let kind = Kind::ALL.into_iter().find(|kind| kind.name() == mechanism).unwrap();
+    let kind = BaselineKind::ALL.into_iter().find(|kind| kind.name() == mechanism).unwrap();
     let epsilon = Epsilon::new(epsilon.parse().unwrap()).unwrap();
     let prompts = std::fs::read_to_string(prompts).unwrap();
 
     let start = Instant::now();
-    let loaded = Box::new(vectors::load(Path::new(path), &mut |_| {}).unwrap());
+    let loaded = Box::new(Vectors::load(Path::new(path), &mut |_| {}).unwrap());
     let loading = start.elapsed().as_secs_f64();
     let start = Instant::now();
-    let source = Source::Vectors(loaded, Path::new(path));
-    let prepared = Prepared::new(&Settings::new(kind), source, &mut |_, _| {}).unwrap();
+    let source = WordSource::Vectors(loaded, Path::new(path));
+    let prepared =
+        PreparedBaseline::new(&BaselineSettings::new(kind), source, &mut |_, _| {}).unwrap();
     let mechanism = prepared.mechanism(epsilon).unwrap();
     let set_up = start.elapsed().as_secs_f64();
 

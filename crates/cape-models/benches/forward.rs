@@ -1,7 +1,7 @@
 //! How long a model takes, on request: whoever asks can measure something else in between, which is
 //! how `benches/peers` compares in one run.
 //!
-//! `cargo run --release -p cape-models --example forward -- MODEL [auto|f32|int16|int8] [KERNEL]`
+//! `cargo bench -p cape-models --bench forward -- MODEL [auto|f32|int16|int8] [KERNEL]`
 //!
 //! Loads the model and prints `ready`. Then it prints milliseconds for each line of stdin:
 //!
@@ -26,7 +26,7 @@ use cape::text::{Piece, TokenId};
 use cape_models::{Arithmetic, Device, Kernel, Options, load_with};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
     let (model, rest) = args.split_first().ok_or("usage: forward MODEL [ARITHMETIC] [KERNEL]")?;
     let arithmetic = Arithmetic::named(rest.first().map_or("auto", String::as_str))
         .ok_or("the arithmetic is auto, f32, int16 or int8")?;

@@ -1,6 +1,6 @@
 //! How long the groups of CUSTEXT take.
 //!
-//! `cargo run --release -p cape-models --example groups -- WORDS WIDTH [K] [OUT]` takes vectors made up
+//! `cargo bench -p cape-models --bench groups -- WORDS WIDTH [K] [OUT]` takes vectors made up
 //! by a fixed rule, in clusters; `-- FILE [K] [OUT]` those of a text file, a word and its numbers on
 //! each line. The order of the words is the order of frequency. `OUT.f32` and `OUT.txt` then get the
 //! vectors and the groups, for another program to be compared.
@@ -10,10 +10,10 @@ use std::io::Write;
 use std::time::Instant;
 
 use cape::model::Embeddings;
-use cape_models::groups::groups;
+use cape_models::word_groups;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
     let (unit, rest) = match &args[..] {
         [words, width, rest @ ..] if words.parse::<usize>().is_ok() => {
             (made(words.parse()?, width.parse()?), rest)
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let order: Vec<u32> = (0..u32::try_from(words)?).collect();
 
     let start = Instant::now();
-    let groups = groups(&unit, &order, k, &mut |done, total| eprint!("\r{done}/{total}"));
+    let groups = word_groups(&unit, &order, k, &mut |done, total| eprint!("\r{done}/{total}"));
     let seconds = start.elapsed().as_secs_f64();
     eprintln!();
     println!("{words} × {}, K = {k}: {} groups in {seconds:.2} s", unit.dim(), groups.len());

@@ -1,6 +1,6 @@
-//! What storing a model in fewer bits, or computing in fewer, costs.
+//! The cost of storing a model in fewer bits, or of computing in fewer.
 //!
-//! `cargo run --release -p cape-models --example precision -- TEXT REFERENCE MODEL…`
+//! `cargo bench -p cape-models --bench precision -- TEXT REFERENCE MODEL…`
 //!
 //! A model is `default` or a folder, with `:f32`, `:int16` or `:int8` behind it for the arithmetic.
 //! Masks every sensitive position of every line of TEXT in turn and compares each model with the
@@ -20,7 +20,7 @@ use cape::privacy::Epsilon;
 use cape_models::{Arithmetic, Options, load_with};
 use rayon::prelude::*;
 
-/// What one position says of one model.
+/// A model's answer at one position.
 struct Position {
     hit: bool,
     /// The ten best candidates by logit.
@@ -31,7 +31,7 @@ struct Position {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
     let [text, reference, others @ ..] = &args[..] else {
         return Err("usage: precision TEXT REFERENCE MODEL…".into());
     };

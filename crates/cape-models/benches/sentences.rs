@@ -1,7 +1,7 @@
 //! How long a sentence encoder takes, on request, for `benches/peers/sentences.py` to measure others in
 //! between.
 //!
-//! `cargo run --release -p cape-models --example sentences -- MODEL SENTENCES [ARITHMETIC]`
+//! `cargo bench -p cape-models --bench sentences -- MODEL SENTENCES [ARITHMETIC]`
 //!
 //! Loads the model and the lines of a file, and prints `ready`. Then, for each line of stdin, it encodes
 //! all of them, or the first alone where the line is `one`, and prints milliseconds.
@@ -10,11 +10,10 @@ use std::error::Error;
 use std::io::BufRead;
 use std::time::Instant;
 
-use cape_models::sentence::SentenceEncoder;
-use cape_models::{Arithmetic, Options};
+use cape_models::{Arithmetic, Options, SentenceEncoder};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
     let [model, file, rest @ ..] = &args[..] else {
         return Err("usage: sentences MODEL SENTENCES [ARITHMETIC]".into());
     };
