@@ -156,13 +156,13 @@ struct Layer {
 
 /// From tensors under these names.
 pub(crate) fn load(
-    sizes: Sizes,
+    sizes: &Sizes,
     rope: Rope,
     names: &Names,
     tensors: &dyn Tensors,
     math: Math,
 ) -> Result<Loaded> {
-    let load = Loader { tensors, names, sizes: &sizes, math };
+    let load = Loader { tensors, names, sizes, math };
     let hidden = sizes.hidden;
     let table = |name: &str| tensors.matrix(&format!("{name}.weight"), [sizes.vocab, hidden]);
     let tables = StoredTables {
@@ -177,7 +177,7 @@ pub(crate) fn load(
     let layers = (0..sizes.layers).into_par_iter().map(|i| load.layer(i)).collect::<Vec<_>>();
     let layers = layers.into_iter().collect::<Result<_>>()?;
     let norm = load.norm(names.norm)?;
-    let Sizes { positions, ends, heads, .. } = sizes;
+    let Sizes { positions, ends, heads, .. } = *sizes;
     let shape = describe(sizes.layers, hidden, heads.count);
     let network = Box::new(Network { heads, rope, layers, norm });
     Ok(Loaded { network, tables, hidden, positions, ends, shape, math })

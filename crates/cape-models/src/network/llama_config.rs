@@ -105,5 +105,5 @@ pub(crate) fn load(config: &[u8], file: &Weights<'_>, options: Options) -> Resul
     let sizes = config.sizes()?;
     let rope = config.rope(sizes.heads.width)?;
     let math = options.math(file.has_integers());
-    llama::load(sizes, rope, &Names::HUGGING_FACE, file, math)
+    llama::load(&sizes, rope, &Names::HUGGING_FACE, file, math)
 }

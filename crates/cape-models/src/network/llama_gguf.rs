@@ -98,7 +98,7 @@ fn build(file: &Gguf<'_>, options: Options) -> Result<Loaded> {
     // its integers have a scale for every block, which the kernels do not know
     let math = options.math(false);
     let tensors = Ordered { file, width: interleaved.then_some(width) };
-    llama::load(sizes, rope, &NAMES, &tensors, math)
+    llama::load(&sizes, rope, &NAMES, &tensors, math)
 }
 
 /// Tensors with the rows of queries and keys in the order of Hugging Face: in files of the architecture
