@@ -328,7 +328,7 @@ fn strange_metadata_is_refused_by_name() {
         ("general.architecture", "architecture"),
         ("tokenizer.ggml.tokens", "tokenizer.ggml.tokens"),
         ("tokenizer.ggml.merges", "tokenizer.ggml.merges"),
-        ("tokenizer.ggml.pre", "cut texts"),
+        ("tokenizer.ggml.pre", "pre-tokenizer"),
         ("tokenizer.ggml.model", "byte-level BPE"),
     ] {
         let mut broken = Broken::new("llama-tiny-q8_0");
