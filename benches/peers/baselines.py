@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """SANTEXT, CUSTEXT and InferDPT beside plain NumPy versions of the same, in one run.
 
-    cargo build --release -p cape-models --example baselines
     python benches/peers/baselines.py --vectors glove.840B.300d.txt --prompts sentences.txt
 
 The vectors are cut to the sizes that the paper has (SANTEXT 14,283 words, InferDPT 11,000) or as many
@@ -19,8 +18,8 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-OURS = ROOT / "target/release/examples/baselines"
+from ours import built
+
 PAPER = {"santext": (325.14, 0.003, 0.81), "custext": (2929.75, 0.002, 0.16), "inferdpt": (28.66, 0.05, 1.03)}
 
 
@@ -126,6 +125,7 @@ def main():
                 words.append(word[0])
                 rows.append(np.array(numbers, dtype=np.float32))
     vectors = np.stack(rows)
+    program = built("baselines")
     rng = np.random.default_rng(1)
     large = (rng.standard_normal((221_642, 300)) * 0.35).astype(np.float32)
     with tempfile.TemporaryDirectory() as folder:
@@ -144,7 +144,7 @@ def main():
             for _ in range(args.rounds):
                 for lists in path.parent.glob("*.lists-*.cape"):
                     lists.unlink()
-                ours.append(run([OURS, mechanism, epsilon, path, args.prompts]))
+                ours.append(run([program, mechanism, epsilon, path, args.prompts]))
                 if with_numpy:
                     theirs.append(run([sys.executable, __file__, "numpy", mechanism, epsilon, path, args.prompts]))
             best = lambda runs, key: min(run[key] for run in runs)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Cape beside its peers in one run: repetitions alternate, and ratios are printed.
 
-    cargo build --release -p cape-cli -p cape-models --bins --examples
+    cargo build --release
     python benches/peers/random_bert.py DIR/bert-base
     target/release/cape models pack DIR/bert-base DIR/bert-base-int8
     python benches/peers/peers.py forward DIR/bert-base DIR/bert-base-int8
@@ -28,8 +28,8 @@ import sys
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-OURS = ROOT / "target/release/examples/forward"
+from ours import ROOT, built
+
 DEFAULT = ROOT / "crates/cape-models/default"
 # 24 tokens, 13 of them sensitive
 PROMPT = (
@@ -139,6 +139,7 @@ def main():
     parser.add_argument("--patience", type=float, default=300, help="seconds to wait for quiet")
     parser.add_argument("--bf16", action="store_true", help="forward: OpenVINO in bf16 too")
     args = parser.parse_args()
+    ours = built("forward")
     if args.what == "forward":
         plain, packed = args.models
         request = "forward 24 24"
@@ -147,13 +148,13 @@ def main():
         peers = [theirs(kind, plain, request) for kind in kinds]
         for arithmetic in ["f32", "int16", "int8"]:
             model = plain if arithmetic == "f32" else packed
-            peers.append(Peer(f"cape {arithmetic}", [OURS, model, arithmetic], request))
+            peers.append(Peer(f"cape {arithmetic}", [ours, model, arithmetic], request))
     else:
         peers = [theirs(kind, DEFAULT, f"paper {PROMPT}") for kind in ["torch-whole", "torch"]]
         for arithmetic in ["f32", "int16", "int8"]:
             for form in ["raw", "released"]:
                 name = f"cape {arithmetic}, {form}"
-                peers.append(Peer(name, [OURS, "default", arithmetic], f"{form} {PROMPT}"))
+                peers.append(Peer(name, [ours, "default", arithmetic], f"{form} {PROMPT}"))
     compare(peers, args.repetitions, args.patience)
 
 

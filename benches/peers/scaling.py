@@ -16,7 +16,8 @@ import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
-from peers import OURS, ROOT, Peer, wait_for_quiet
+from ours import ROOT, built
+from peers import Peer, wait_for_quiet
 
 TEXT = (ROOT / "crates/cape-cli/src/commands/bench/text.txt").read_text()
 LENGTHS = [8, 16, 32, 64, 128, 256, 512]
@@ -78,17 +79,18 @@ def main():
     parser.add_argument("--repetitions", type=int, default=8)
     parser.add_argument("--patience", type=float, default=60, help="seconds to wait, per curve")
     args = parser.parse_args()
+    ours = built("forward")
 
     def curve(jobs):
         return measure(jobs, args.repetitions, args.patience)
 
     lengths = [
-        curve([([OURS, "default"], f"{form} {prompt(n)}") for n in LENGTHS]) for form in FORMS
+        curve([([ours, "default"], f"{form} {prompt(n)}") for n in LENGTHS]) for form in FORMS
     ]
     table("tokens, about", LENGTHS, lengths)
     models = [model(args.models, rows) for rows in ROWS]
     rows = [
-        curve([([OURS, path, "int16"], f"{form} {LETTERS}") for path in models]) for form in FORMS
+        curve([([ours, path, "int16"], f"{form} {LETTERS}") for path in models]) for form in FORMS
     ]
     table("rows", ROWS, rows)
     plot(

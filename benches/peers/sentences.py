@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """A sentence encoder beside sentence-transformers on torch, in one run, one repetition of each in turn.
 
-    cargo build --release -p cape-models --example sentences
     python benches/peers/sentences.py MODEL sentences.txt
 
 MODEL is a folder such as all-MiniLM-L6-v2's. Both compute in f32 with the same number of threads; torch
@@ -15,8 +14,7 @@ import subprocess
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-OURS = ROOT / "target/release/examples/sentences"
+from ours import built
 
 
 def main():
@@ -34,7 +32,7 @@ def main():
     theirs = SentenceTransformer(options.model, device="cpu")
     sentences = options.sentences.read_text().splitlines()
     ours = subprocess.Popen(
-        [OURS, options.model, options.sentences],
+        [built("sentences"), options.model, options.sentences],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -1,4 +1,4 @@
-"""The peers, each in a process of its own, with the line protocol of `examples/forward.rs`.
+"""The peers, each in a process of its own, with the line protocol of `crates/cape-models/benches/forward.rs`.
 
     python workers.py KIND MODEL_DIR
 

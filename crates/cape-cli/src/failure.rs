@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::process::ExitCode;
 
-use cape_models::hub::HubError;
+use cape_models::HubError;
 
 /// Why a command stopped. Its messages never carry a word of the prompt.
 #[derive(Debug)]

@@ -15,9 +15,10 @@ use cape::privacy::{Epsilon, Guarantee};
 use cape::sanitizer::{About, Sanitizer};
 use cape::tokenizer::{Split, Tokenizer};
 use cape::utility::Utility;
-use cape_models::baselines::{self, Kind, Prepared, Source};
-use cape_models::vectors::{self, Cache, Phase, Vectors};
-use cape_models::{Arithmetic, Device, Kernel, Options};
+use cape_models::{
+    Arithmetic, BaselineKind, BaselineSettings, CompactFile, Device, Kernel, LoadPhase, Options,
+    PreparedBaseline, Vectors, WordSource,
+};
 use serde::Deserialize;
 
 use crate::args::{
@@ -114,7 +115,7 @@ pub(crate) struct OnTokens {
 /// Which of them.
 pub(crate) enum Chosen {
     CapePaper(CapePaper, Device),
-    Baseline(Baseline, Kind, String),
+    Baseline(Baseline, BaselineKind, String),
 }
 
 impl Ready {
@@ -131,11 +132,11 @@ impl Ready {
                 return Ok(Self::Cape(Box::new(Cape::new(Lexicon::embedded(), settings)?)));
             }
             MechanismArg::CapePaper => None,
-            MechanismArg::Santext => Some(Kind::Santext),
-            MechanismArg::SantextPlus => Some(Kind::SantextPlus),
-            MechanismArg::Custext => Some(Kind::Custext),
-            MechanismArg::CustextPlus => Some(Kind::CustextPlus),
-            MechanismArg::Inferdpt => Some(Kind::Inferdpt),
+            MechanismArg::Santext => Some(BaselineKind::Santext),
+            MechanismArg::SantextPlus => Some(BaselineKind::SantextPlus),
+            MechanismArg::Custext => Some(BaselineKind::Custext),
+            MechanismArg::CustextPlus => Some(BaselineKind::CustextPlus),
+            MechanismArg::Inferdpt => Some(BaselineKind::Inferdpt),
         };
         let epsilon = Epsilon::new(args.epsilon.or(file.epsilon).unwrap_or(EPSILON))?;
         OnTokens::new(args, &file, kind, epsilon, keep).map(|tokens| Self::Tokens(Box::new(tokens)))
@@ -154,7 +155,7 @@ impl OnTokens {
     fn new(
         args: &MechanismArgs,
         file: &File,
-        kind: Option<Kind>,
+        kind: Option<BaselineKind>,
         epsilon: Epsilon,
         listed: Vec<String>,
     ) -> Done<Self> {
@@ -333,13 +334,13 @@ fn on_words(args: &MechanismArgs, file: &File, keep: Vec<String>) -> Done<words:
 
 /// A baseline with its words: from a file, or from the device model.
 fn prepared(
-    kind: Kind,
+    kind: BaselineKind,
     args: &MechanismArgs,
     file: &File,
     model: impl FnOnce() -> Done<Device>,
-) -> Done<Prepared> {
-    let (args, defaults) = (&args.baseline, baselines::Settings::new(kind));
-    let settings = baselines::Settings {
+) -> Done<PreparedBaseline> {
+    let (args, defaults) = (&args.baseline, BaselineSettings::new(kind));
+    let settings = BaselineSettings {
         unknown: args.unknown.or(file.unknown).map(|unknown| match unknown {
             UnknownArg::Replace => Unknown::Replace,
             UnknownArg::Keep => Unknown::Keep,
@@ -367,7 +368,7 @@ fn prepared(
         lists.set_position(done);
     };
     let path = args.vectors.as_deref().or(file.vectors.as_deref());
-    if kind == Kind::Inferdpt && path.is_none() {
+    if kind == BaselineKind::Inferdpt && path.is_none() {
         let given = [("--corpus", args.corpus.is_some()), ("--words", args.words.is_some())];
         if let Some((flag, _)) = given.iter().find(|(_, given)| *given) {
             return Err(Failure::usage(
@@ -379,9 +380,9 @@ fn prepared(
     let prepared = match path {
         Some(path) => {
             let vectors = Box::new(load_vectors(path)?);
-            Prepared::new(&settings, Source::Vectors(vectors, path), &mut progress)
+            PreparedBaseline::new(&settings, WordSource::Vectors(vectors, path), &mut progress)
         }
-        None => Prepared::new(&settings, Source::Device(&model()?), &mut progress),
+        None => PreparedBaseline::new(&settings, WordSource::Device(&model()?), &mut progress),
     };
     lists.finish_and_clear();
     let prepared = prepared?;
@@ -390,7 +391,7 @@ fn prepared(
 }
 
 /// Says if lists will have to be made again the next time.
-pub(crate) fn warn_of_lists(prepared: &Prepared) {
+pub(crate) fn warn_of_lists(prepared: &PreparedBaseline) {
     if let Some(why) = &prepared.not_stored {
         note(&format!("warning: the lists of words were not stored beside the vectors: {why}\n"));
     }
@@ -399,12 +400,12 @@ pub(crate) fn warn_of_lists(prepared: &Prepared) {
 /// Loads word vectors with a bar, and says what is worth knowing about the file.
 pub(crate) fn load_vectors(path: &Path) -> Done<Vectors> {
     let bar = output::download(0, "reading the vectors");
-    let loaded = vectors::load(path, &mut |progress| {
+    let loaded = Vectors::load(path, &mut |progress| {
         bar.set_message(match progress.phase {
-            Phase::Reading => "reading the vectors",
-            Phase::Checking => "checking the vectors",
-            Phase::Comparing => "comparing the vectors with their source",
-            Phase::Writing => "writing the vectors",
+            LoadPhase::Reading => "reading the vectors",
+            LoadPhase::Checking => "checking the vectors",
+            LoadPhase::Comparing => "comparing the vectors with their source",
+            LoadPhase::Writing => "writing the vectors",
         });
         bar.set_length(progress.total);
         bar.set_position(progress.done);
@@ -412,13 +413,13 @@ pub(crate) fn load_vectors(path: &Path) -> Done<Vectors> {
     bar.finish_and_clear();
     let loaded = loaded?;
     let skipped = loaded.skipped.duplicates + loaded.skipped.unfit + loaded.skipped.not_utf8;
-    if loaded.cache == Cache::Made && skipped > 0 {
+    if loaded.compact == CompactFile::Made && skipped > 0 {
         note(&format!(
             "note: {skipped} entries of the vectors were left out: they occur twice, have white space \
              in them, or are not UTF-8\n"
         ));
     }
-    if let Cache::NotWritten(why) = &loaded.cache {
+    if let CompactFile::NotWritten(why) = &loaded.compact {
         note(&format!("warning: the vectors were not stored compactly: {why}\n"));
     }
     Ok(loaded)

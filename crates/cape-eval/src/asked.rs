@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use cape::text::ReleasedToken;
-use cape_models::sentence::cosine;
+use cape_models::cosine;
 
 use crate::Result;
 use crate::chat::{Client, Options};

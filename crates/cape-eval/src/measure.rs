@@ -12,8 +12,7 @@ use cape::keep::KeepList;
 use cape::lexicon::Listed;
 use cape::metric::rouge_l;
 use cape::text::{Outcome, Piece, ReleasedToken, Token, Tokens};
-use cape_models::Device;
-use cape_models::sentence::{SentenceEncoder, cosine};
+use cape_models::{Device, SentenceEncoder, cosine};
 use rayon::prelude::*;
 
 use crate::Result;

@@ -16,8 +16,7 @@ use cape::privacy::{Epsilon, Evidence, Guarantee, Notion};
 use cape::rng::CryptoRng;
 use cape::text::{Outcome, Piece, Token, Tokens, Why};
 use cape::tokenizer::Tokenizer;
-use cape_models::Device;
-use cape_models::baselines::Prepared;
+use cape_models::{Device, PreparedBaseline};
 use serde_json::{Value, json};
 
 use crate::Result;
@@ -75,7 +74,7 @@ enum Instructions {
 
 /// A baseline without its ε.
 struct Words {
-    prepared: Prepared,
+    prepared: PreparedBaseline,
     /// How many words the Bayes attack looks at for a position.
     most: usize,
     /// Where each word stands among those that an attacker has logits for.
@@ -210,12 +209,12 @@ impl Subject {
 
     /// A baseline. The Bayes attack looks at so many words for a position.
     #[must_use]
-    pub fn baseline(model: &str, prepared: Prepared, most: usize) -> Self {
+    pub fn baseline(model: &str, prepared: PreparedBaseline, most: usize) -> Self {
         Self {
-            name: prepared.kind().name().to_owned(),
+            name: prepared.kind.name().to_owned(),
             model: model.to_owned(),
             settings: BTreeMap::from([("words".to_owned(), json!(prepared.about))]),
-            knn: Some(Knn::new(Space::Words(Arc::clone(prepared.words())), NEAREST)),
+            knn: Some(Knn::new(Space::Words(Arc::clone(&prepared.words)), NEAREST)),
             bayes: None,
             form: Form::Words(Box::new(Words { prepared, most, entries: OnceLock::new() })),
         }
@@ -317,7 +316,7 @@ impl Subject {
                 let entry = vocab.piece_id(&own.surface(t).to_lowercase(), Piece::Start)?;
                 entries.binary_search(&entry).ok()
             };
-            words.prepared.words().ids().iter().map(entry).collect()
+            words.prepared.words.ids().iter().map(entry).collect()
         });
         let least = row.iter().copied().fold(f32::INFINITY, f32::min);
         entries.iter().map(|entry| entry.map_or(least, |at| row[at])).collect()
@@ -358,7 +357,7 @@ impl Subject {
                 At::CapePaper(Box::new(CapePaper::new(Arc::clone(&device.model), settings)?))
             }
             Form::Words(words) => {
-                let attack = WordBayes::new(words.prepared.words().len(), words.most);
+                let attack = WordBayes::new(words.prepared.words.len(), words.most);
                 At::Baseline(Box::new(words.prepared.mechanism(epsilon)?), attack)
             }
             Form::Nothing(_) | Form::Masked(_) => At::Nothing(Nothing(epsilon)),

@@ -2,8 +2,8 @@
 //! of 8 or 16 bits.
 //!
 //! Weights have one scale per output, activations one scale per row, found when the row is rounded.
-//! Products and sums are integers, so each path through the code (AMX, AVX-512 VNNI, AVX2, portable)
-//! gives the same bits, and a row gives the same bits alone as in a batch.
+//! Products and sums are integers, so each [`Kernel`] (AMX, AVX-512 VNNI, AVX2, portable) gives the same
+//! bits, and a row gives the same bits alone as in a batch. [`Attention`] is computed in f32.
 //!
 //! ```
 //! use cape_kernels::{Bits, Kernel, Rows, Weights};
@@ -16,8 +16,11 @@
 //! ```
 
 mod attention;
-mod dots;
+mod dispatch;
+mod head;
 mod kernel;
+mod packing;
+mod plain;
 mod product;
 mod rows;
 mod weights;
@@ -25,36 +28,7 @@ mod weights;
 mod x86;
 
 pub use attention::{Attention, Bias};
-pub use dots::dots;
 pub use kernel::Kernel;
-pub use rows::{Bits, Rows};
+pub use plain::Bits;
+pub use rows::Rows;
 pub use weights::{Weights, rounded};
-
-/// How many outputs stand side by side in packed weights.
-const WIDE: usize = 32;
-
-/// Inputs are padded with zeros to a multiple of this: the bytes of a row of an AMX tile.
-const DEEP: usize = 64;
-
-/// Zeros whose first one lies on a border of 64 bytes.
-struct Aligned<T> {
-    data: Vec<T>,
-    start: usize,
-}
-
-impl<T: Copy + Default> Aligned<T> {
-    fn zeros(len: usize) -> Self {
-        let data = vec![T::default(); len + 64 / size_of::<T>()];
-        // an offset that cannot be found costs speed only
-        let start = data.as_ptr().align_offset(64).min(data.len() - len);
-        Self { data, start }
-    }
-
-    fn get(&self, len: usize) -> &[T] {
-        &self.data[self.start..][..len]
-    }
-
-    fn get_mut(&mut self, len: usize) -> &mut [T] {
-        &mut self.data[self.start..][..len]
-    }
-}

@@ -4,35 +4,31 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::kernel::Path;
-use crate::{Bits, Kernel, Rows, WIDE, Weights};
+use crate::kernel::{Kernel, Path};
+use crate::packing::WIDE;
+use crate::plain::{Block, Onto};
+use crate::rows::Rows;
+use crate::weights::Weights;
 
 /// The most rows of bytes that a kernel takes at once.
-pub(crate) const HIGH: usize = 32;
+const HIGH: usize = 32;
 
 /// The sums of one call of a kernel: rows of bytes × a panel's outputs.
-pub(crate) type Sums = [[i32; WIDE]; HIGH];
+type Sums = [[i32; WIDE]; HIGH];
 
 /// How many panels go by before their part of the result is finished: a part that is still near.
 const NEAR: usize = 16;
 
-/// So many rows for each thread are enough to give each thread its own.
+/// With so many rows for each thread, each thread gets its own.
 const MANY: usize = 96;
 
 /// Fewer multiplications than this are not worth a second thread.
 const SMALL: usize = 1 << 22;
 
-/// What is done with each finished piece of a row of the result.
+/// Done to each finished piece of a row of the result.
 pub(crate) type Then<'a> = &'a (dyn Fn(&mut [f32]) + Sync);
 
-/// What the product is added to.
-#[derive(Clone, Copy)]
-enum Onto {
-    Nothing,
-    Out,
-}
-
-/// What is to be computed.
+/// A product to be computed.
 struct Job<'a> {
     rows: &'a Rows,
     bias: &'a [f32],
@@ -50,7 +46,7 @@ struct Part<'a> {
 
 impl Weights {
     /// `out = rows·Wᵀ + bias`, then `then` on each piece of a row of it. `then` must work number by
-    /// number: how rows are cut into pieces is not said.
+    /// number, since rows may be cut anywhere.
     ///
     /// # Panics
     /// If the sizes do not agree.
@@ -162,104 +158,8 @@ impl Weights {
 /// How many rows of bytes a kernel takes at once.
 fn high(kernel: Kernel) -> usize {
     match kernel.0 {
-        #[cfg(target_arch = "x86_64")]
         Path::Amx => 32,
-        #[cfg(target_arch = "x86_64")]
         Path::Vnni => 12,
-        #[cfg(target_arch = "x86_64")]
-        Path::Avx2 => 4,
-        Path::Portable => 4,
-    }
-}
-
-impl Kernel {
-    /// For each row of bytes and each output of the panel the sum of products; the rows of bytes are
-    /// as many as there are sums, `stride` apart.
-    fn sums(self, bytes: &[u8], stride: usize, panel: &[i8], sums: &mut [[i32; WIDE]]) {
-        match self.0 {
-            #[cfg(target_arch = "x86_64")]
-            Path::Amx | Path::Vnni | Path::Avx2 => {
-                crate::x86::sums(self, bytes, stride, panel, sums);
-            }
-            Path::Portable => sums_plain(bytes, stride, panel, sums),
-        }
-    }
-
-    /// The sums of some rows made into numbers of the result.
-    fn finish(self, block: &Block<'_>, bits: Bits, lines: &mut [&mut [f32]]) {
-        #[cfg(target_arch = "x86_64")]
-        crate::x86::finish(self, block, bits, lines);
-        #[cfg(not(target_arch = "x86_64"))]
-        finish_plain(block, bits, lines);
-    }
-}
-
-/// The sums, by the definition.
-pub(crate) fn sums_plain(bytes: &[u8], stride: usize, panel: &[i8], sums: &mut [[i32; WIDE]]) {
-    for (bytes, sums) in bytes.chunks(stride).zip(sums) {
-        *sums = [0; WIDE];
-        for (four, group) in bytes.as_chunks::<4>().0.iter().zip(panel.chunks_exact(4 * WIDE)) {
-            for (sum, weights) in sums.iter_mut().zip(group.as_chunks::<4>().0) {
-                for (&x, &w) in four.iter().zip(weights) {
-                    *sum += i32::from(x) * i32::from(w);
-                }
-            }
-        }
-    }
-}
-
-/// The sums of some rows for one panel, and what they are worth.
-pub(crate) struct Block<'a> {
-    sums: &'a [[i32; WIDE]],
-    /// The sum of each output's weights.
-    offsets: &'a [i32],
-    /// One scale per row, and one per output.
-    scales: &'a [f32],
-    steps: &'a [f32],
-    bias: &'a [f32],
-    onto: Onto,
-    /// Where the outputs stand in a line of the result.
-    columns: Range<usize>,
-}
-
-/// `line = sums · scale · steps + bias`, without what the offset of 128 added.
-#[inline(always)]
-pub(crate) fn finish_plain(block: &Block<'_>, bits: Bits, lines: &mut [&mut [f32]]) {
-    // padded to whole panels, so that the loops below have a fixed length
-    let (mut offsets, mut steps, mut bias) = ([0; WIDE], [0.0; WIDE], [0.0; WIDE]);
-    let width = block.bias.len();
-    steps.copy_from_slice(block.steps);
-    bias[..width].copy_from_slice(block.bias);
-    for (offset, sum) in offsets.iter_mut().zip(block.offsets) {
-        *offset = 128 * sum;
-    }
-    let planes = bits.planes();
-    for ((line, sums), &scale) in lines.iter_mut().zip(block.sums.chunks(planes)).zip(block.scales)
-    {
-        let mut numbers = [0.0; WIDE];
-        match sums {
-            [sums] => {
-                for j in 0..WIDE {
-                    numbers[j] = (sums[j] - offsets[j]) as f32 * (scale * steps[j]) + bias[j];
-                }
-            }
-            [upper, lower] => {
-                for j in 0..WIDE {
-                    let sum = (upper[j] - offsets[j]) as f32 * 256.0 + lower[j] as f32;
-                    numbers[j] = sum * (scale * steps[j]) + bias[j];
-                }
-            }
-            _ => unreachable!("one plane or two"),
-        }
-        let line = &mut line[block.columns.clone()];
-        if let Onto::Out = block.onto {
-            for (number, &before) in numbers.iter_mut().zip(line.iter()) {
-                *number += before;
-            }
-        }
-        match line.as_mut_array::<WIDE>() {
-            Some(line) => *line = numbers,
-            None => line.copy_from_slice(&numbers[..width]),
-        }
+        Path::Avx2 | Path::Portable => 4,
     }
 }

@@ -2,27 +2,9 @@
 
 use rayon::prelude::*;
 
-use crate::{Aligned, DEEP, Kernel};
-
-/// How many bits an activation has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bits {
-    /// A row's largest activation becomes 127.
-    Eight,
-    /// A row's largest activation becomes 32,767: about as exact as f32 beside weights of 8 bits, at
-    /// twice the cost of `Eight`.
-    Sixteen,
-}
-
-impl Bits {
-    /// How many rows of bytes make a row of activations.
-    pub(crate) fn planes(self) -> usize {
-        match self {
-            Self::Eight => 1,
-            Self::Sixteen => 2,
-        }
-    }
-}
+use crate::kernel::Kernel;
+use crate::packing::{Aligned, DEEP};
+use crate::plain::Bits;
 
 /// Rows of activations.
 ///
@@ -56,7 +38,7 @@ impl Rows {
             .zip(&mut scales)
             .zip(x.par_chunks(inputs))
             .with_min_len(32)
-            .for_each(|((bytes, scale), x)| *scale = round_row(kernel, x, bits, bytes));
+            .for_each(|((bytes, scale), x)| *scale = kernel.round_row(x, bits, bytes));
         Self { bytes, scales, bits, inputs }
     }
 
@@ -105,54 +87,4 @@ impl Rows {
         let all = (self.len() * self.bits.planes()).next_multiple_of(PADDED) * stride;
         (&self.bytes.get(all)[row * self.bits.planes() * stride..], stride)
     }
-}
-
-fn round_row(kernel: Kernel, x: &[f32], bits: Bits, bytes: &mut [u8]) -> f32 {
-    #[cfg(target_arch = "x86_64")]
-    return crate::x86::round_row(kernel, x, bits, bytes);
-    #[cfg(not(target_arch = "x86_64"))]
-    round_row_plain(x, bits, bytes)
-}
-
-/// Writes the bytes of a row and gives its scale.
-#[inline(always)]
-pub(crate) fn round_row_plain(x: &[f32], bits: Bits, bytes: &mut [u8]) -> f32 {
-    // of two floats without their signs, the larger one has the larger bits; infinity and NaN have
-    // the largest
-    let largest = x.iter().fold(0, |most: u32, v| most.max(v.to_bits() & 0x7fff_ffff));
-    let largest = f32::from_bits(largest);
-    if !largest.is_finite() {
-        return f32::NAN;
-    }
-    let most = match bits {
-        Bits::Eight => 127.0,
-        Bits::Sixteen => 32767.0,
-    };
-    let scale = largest / most;
-    // where the scale is too small for a quotient, all are zero
-    let inverse = if scale > f32::MIN_POSITIVE { 1.0 / scale } else { 0.0 };
-    match bits {
-        Bits::Eight => {
-            for (byte, v) in bytes.iter_mut().zip(x) {
-                *byte = (nearest(v * inverse) + 128) as u8;
-            }
-        }
-        Bits::Sixteen => {
-            let (upper, lower) = bytes.split_at_mut(bytes.len() / 2);
-            for ((upper, lower), v) in upper.iter_mut().zip(lower).zip(x) {
-                let v = nearest(v * inverse);
-                *upper = ((v >> 8) + 128) as u8;
-                *lower = v as u8;
-            }
-        }
-    }
-    scale
-}
-
-/// The nearest integer of a number below 2^22, ties to even: adding 1.5·2^23 leaves it in the last
-/// bits. Compilers turn this, unlike a cast, into a vector instruction or two.
-#[inline(always)]
-fn nearest(v: f32) -> i32 {
-    const MAGIC: f32 = 12_582_912.0;
-    (v + MAGIC).to_bits() as i32 - MAGIC.to_bits() as i32
 }

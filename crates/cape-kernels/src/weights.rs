@@ -2,17 +2,17 @@
 
 use rayon::prelude::*;
 
-use crate::{Aligned, DEEP, WIDE};
+use crate::packing::{Aligned, DEEP, WIDE};
 
 /// A matrix of `outputs × inputs` weights with one scale per output.
 ///
 /// Packed as panels of `WIDE` outputs; in a panel, groups of 4 inputs; in a group, the 4 weights of
-/// each output one after the other: what one `vpdpbusd` or a row of an AMX tile takes. Rows and
+/// each output one after the other, as one `vpdpbusd` or a row of an AMX tile takes them. Rows and
 /// panels are padded with zeros.
 pub struct Weights {
     panels: Aligned<i8>,
     scales: Vec<f32>,
-    /// The sum of each output's weights: what an offset of the activations adds.
+    /// The sum of each output's weights, by which an offset of the activations is taken off.
     sums: Vec<i32>,
     outputs: usize,
     inputs: usize,

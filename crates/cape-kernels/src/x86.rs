@@ -1,6 +1,6 @@
 //! The kernels of x86-64: the only unsafe code of the project.
 //!
-//! What makes it sound: a [`Kernel`] other than the portable one exists only where the processor and
+//! It is sound for two reasons: a [`Kernel`] other than the portable one exists only where the processor and
 //! the operating system have its instructions ([`Kernel::named`]), and each function here checks the
 //! lengths of its slices before it reads or writes through a pointer.
 
@@ -16,12 +16,10 @@ use std::arch::x86_64::{
 };
 use std::sync::LazyLock;
 
-use crate::attention::{Head, attend_plain};
-use crate::dots::dots_plain;
-use crate::kernel::Path;
-use crate::product::{Block, finish_plain, sums_plain};
-use crate::rows::{Bits, round_row_plain};
-use crate::{DEEP, Kernel, WIDE};
+use crate::head::{Head, attend_plain};
+use crate::kernel::{Kernel, Path};
+use crate::packing::{DEEP, WIDE};
+use crate::plain::{Bits, Block, dots_plain, finish_plain, round_row_plain, sums_plain};
 
 pub(crate) fn has_avx2() -> bool {
     is_x86_feature_detected!("avx2")

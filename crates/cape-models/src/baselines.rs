@@ -1,4 +1,7 @@
-//! The baselines made ready: from words with vectors to a tokenizer and a mechanism.
+//! The mechanisms that Cape is compared with, made ready: from words with vectors to a tokenizer and a
+//! mechanism.
+
+mod groups;
 
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
@@ -17,34 +20,37 @@ use cape::vectors::WordVectors;
 use cape::vocab::Vocab;
 use ring::digest::{Context, SHA256};
 
-use crate::groups::{Source as Stored, groups, load_or_make};
+pub use self::groups::word_groups;
+use self::groups::{GroupsFrom, load_or_make};
+use crate::checksum;
+use crate::device::Device;
+use crate::error::{Error, Result};
 use crate::vectors::Vectors;
-use crate::{Device, Error, Result};
 
 /// How many entries InferDPT's vocabulary has.
 const INFERDPT_ENTRIES: usize = 11_000;
 
 /// A mechanism that Cape is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Any word by how near it is.
+pub enum BaselineKind {
+    /// SANTEXT: any word, the nearer the more probable.
     Santext,
-    /// The same for rare words, and now and then for frequent ones.
+    /// SANTEXT+: the same for rare words, and now and then for frequent ones.
     SantextPlus,
-    /// A word of the same short list.
+    /// CUSTEXT: a word of the same short list.
     Custext,
-    /// The same, stopwords kept.
+    /// CUSTEXT+: the same with stopwords kept.
     CustextPlus,
-    /// A token within a random radius.
+    /// InferDPT: a token within a random radius.
     Inferdpt,
 }
 
-impl Kind {
+impl BaselineKind {
     /// All of them.
     pub const ALL: [Self; 5] =
         [Self::Santext, Self::SantextPlus, Self::Custext, Self::CustextPlus, Self::Inferdpt];
 
-    /// As it is written on a command line.
+    /// Its name on a command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -56,9 +62,8 @@ impl Kind {
         }
     }
 
-    /// What becomes of unknown words where nobody says otherwise.
-    #[must_use]
-    pub fn unknown(self) -> Unknown {
+    /// Its own way with unknown words.
+    fn unknown(self) -> Unknown {
         match self {
             Self::Santext | Self::SantextPlus | Self::Inferdpt => Unknown::Replace,
             Self::Custext | Self::CustextPlus => Unknown::Keep,
@@ -66,12 +71,12 @@ impl Kind {
     }
 }
 
-/// What defines a baseline beside its words and its ε.
+/// The settings of a baseline beside its words and its ε.
 #[derive(Clone, Debug)]
-pub struct Settings {
-    /// Which one.
-    pub kind: Kind,
-    /// What becomes of unknown words; the mechanism's own way without it.
+pub struct BaselineSettings {
+    /// The baseline.
+    pub kind: BaselineKind,
+    /// The way with unknown words; the mechanism's own without it.
     pub unknown: Option<Unknown>,
     /// How text is cut into words.
     pub split: Split,
@@ -85,10 +90,10 @@ pub struct Settings {
     pub frequent_drawn: f64,
 }
 
-impl Settings {
+impl BaselineSettings {
     /// The papers' defaults.
     #[must_use]
-    pub fn new(kind: Kind) -> Self {
+    pub fn new(kind: BaselineKind) -> Self {
         Self {
             kind,
             unknown: None,
@@ -102,147 +107,131 @@ impl Settings {
 }
 
 /// Where words and their vectors come from.
-pub enum Source<'a> {
+pub enum WordSource<'a> {
     /// From a file.
     Vectors(Box<Vectors>, &'a Path),
     /// From the embeddings of a device model: its whole words; for InferDPT its pieces.
     Device(&'a Device),
 }
 
-/// A baseline for any ε.
-pub struct Prepared {
+/// A baseline that is ready for any ε.
+pub struct PreparedBaseline {
+    /// Which baseline it is.
+    pub kind: BaselineKind,
     /// Its tokenizer.
     pub tokenizer: Arc<Tokenizer>,
-    /// What it keeps.
+    /// The words that it keeps.
     pub keep: KeepList,
+    /// The words that it draws from, with their vectors.
+    pub words: Arc<WordVectors>,
     /// How many words or pieces it can draw from, and where they come from.
     pub about: String,
-    /// Why the lists that were made are not on the disk for the next time.
+    /// The reason why the lists could not be stored for the next time.
     pub not_stored: Option<std::io::Error>,
-    kind: Kind,
     unknown: Unknown,
-    words: Arc<WordVectors>,
-    form: Form,
+    setup: Setup,
 }
 
-enum Form {
+/// The public tables of a mechanism.
+enum Setup {
     Santext(Option<Plus>),
     Custext(Arc<[Vec<u32>]>),
     Inferdpt,
 }
 
-impl Prepared {
-    /// Makes the vocabulary, and the lists where there are any: `progress` hears of words done, of all.
+impl PreparedBaseline {
+    /// Makes the vocabulary, and the lists where there are any; `progress` is told how many words are
+    /// done, and of how many.
     pub fn new(
-        settings: &Settings,
-        source: Source<'_>,
+        settings: &BaselineSettings,
+        source: WordSource<'_>,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Self> {
         let kind = settings.kind;
-        let unknown = settings.unknown.unwrap_or(kind.unknown());
-        let keep = match kind {
-            Kind::CustextPlus => KeepList::stopwords(),
-            _ => KeepList::none(),
+        let ready = |tokenizer, words, setup, about, not_stored| Self {
+            kind,
+            tokenizer,
+            keep: match kind {
+                BaselineKind::CustextPlus => KeepList::stopwords(),
+                _ => KeepList::none(),
+            },
+            words: Arc::new(words),
+            about,
+            not_stored,
+            unknown: settings.unknown.unwrap_or(kind.unknown()),
+            setup,
         };
-        if let (Kind::Inferdpt, Source::Device(device)) = (kind, &source) {
+        if let (BaselineKind::Inferdpt, WordSource::Device(device)) = (kind, &source) {
             let (tokenizer, vocab) = (&device.tokenizer, device.model.vocab());
             let all = vocab.drawable().iter().copied();
             let ids: Vec<TokenId> =
                 all.filter(|&id| is_english(vocab.surface(id))).take(INFERDPT_ENTRIES).collect();
             let about = format!("{} pieces of the device model", ids.len());
             let words = WordVectors::new(ids.clone(), gather(device.model.embeddings(), &ids))?;
-            return Ok(Self {
-                tokenizer: Arc::clone(tokenizer),
-                keep,
-                about,
-                not_stored: None,
-                kind,
-                unknown,
-                words: Arc::new(words),
-                form: Form::Inferdpt,
-            });
+            return Ok(ready(Arc::clone(tokenizer), words, Setup::Inferdpt, about, None));
         }
-        let (mut words, of) = Words::from(source);
+        let (mut words, of) = WordRows::from(source);
         let tokenizer = |vocab: &Arc<Vocab>| Tokenizer::words(Arc::clone(vocab), settings.split);
         let mut by_frequency: Vec<u32> = (0..words.vocab.len() as u32 - EXTRA).collect();
         if let Some(corpus) = &settings.corpus {
             by_frequency = count(corpus, &tokenizer(&words.vocab))?;
         }
         match kind {
-            // what is not in the corpus is no word
-            Kind::Santext | Kind::SantextPlus if settings.corpus.is_some() => {
+            // only words of the corpus count
+            BaselineKind::Santext | BaselineKind::SantextPlus if settings.corpus.is_some() => {
                 by_frequency = words.select(by_frequency);
             }
-            Kind::Inferdpt => {
+            BaselineKind::Inferdpt => {
                 let english = |&row: &u32| is_english(words.vocab.surface(TokenId(row)));
                 let first: Vec<u32> =
                     by_frequency.iter().copied().filter(english).take(INFERDPT_ENTRIES).collect();
                 words.select(first);
             }
-            Kind::Custext | Kind::CustextPlus => words.rows = words.rows.unit(),
-            Kind::Santext | Kind::SantextPlus => {}
+            BaselineKind::Custext | BaselineKind::CustextPlus => words.rows = words.rows.unit(),
+            BaselineKind::Santext | BaselineKind::SantextPlus => {}
         }
         let mut not_stored = None;
-        let form = match kind {
-            Kind::Santext => Form::Santext(None),
-            Kind::SantextPlus => {
+        let setup = match kind {
+            BaselineKind::Santext => Setup::Santext(None),
+            BaselineKind::SantextPlus => {
                 let (w, p) = (settings.sensitive_share, settings.frequent_drawn);
-                Form::Santext(Some(Plus::rarest(&by_frequency, w, p)?))
+                Setup::Santext(Some(Plus::rarest(&by_frequency, w, p)?))
             }
-            Kind::Custext | Kind::CustextPlus => {
+            BaselineKind::Custext | BaselineKind::CustextPlus => {
                 let (lists, source) = words.lists(&by_frequency, settings.list_size, progress)?;
-                if let Some(Stored::NotStored(why)) = source {
+                if let Some(GroupsFrom::NotStored(why)) = source {
                     not_stored = Some(why);
                 }
-                Form::Custext(lists.into())
+                Setup::Custext(lists.into())
             }
-            Kind::Inferdpt => Form::Inferdpt,
+            BaselineKind::Inferdpt => Setup::Inferdpt,
         };
         let n = words.vocab.len() as u32 - EXTRA;
-        let lists = matches!(kind, Kind::Custext | Kind::CustextPlus);
-        let about = match &form {
-            Form::Santext(Some(plus)) => format!("the {} rarest of {n} words of {of}", plus.len()),
+        let lists = matches!(kind, BaselineKind::Custext | BaselineKind::CustextPlus);
+        let about = match &setup {
+            Setup::Santext(Some(plus)) => format!("the {} rarest of {n} words of {of}", plus.len()),
             _ if settings.corpus.is_some() && !lists => {
                 format!("the {n} words of {of} that the corpus has")
             }
             _ => format!("{n} words of {of}"),
         };
-        Ok(Self {
-            tokenizer: Arc::new(tokenizer(&words.vocab)),
-            keep,
-            about,
-            not_stored,
-            kind,
-            unknown,
-            words: Arc::new(WordVectors::new((0..n).map(TokenId).collect(), words.rows)?),
-            form,
-        })
-    }
-
-    /// The words with their vectors.
-    #[must_use]
-    pub fn words(&self) -> &Arc<WordVectors> {
-        &self.words
-    }
-
-    /// Which baseline it is.
-    #[must_use]
-    pub fn kind(&self) -> Kind {
-        self.kind
+        let tokenizer = Arc::new(tokenizer(&words.vocab));
+        let words = WordVectors::new((0..n).map(TokenId).collect(), words.rows)?;
+        Ok(ready(tokenizer, words, setup, about, not_stored))
     }
 
     /// The mechanism at this ε.
     pub fn mechanism(&self, epsilon: Epsilon) -> Result<Baseline> {
         let (words, vocab) = (Arc::clone(&self.words), Arc::clone(self.tokenizer.vocab()));
-        Ok(match &self.form {
-            Form::Santext(plus) => {
+        Ok(match &self.setup {
+            Setup::Santext(plus) => {
                 Baseline::Santext(Santext::new(words, epsilon, self.unknown, plus.clone())?)
             }
-            Form::Custext(lists) => {
+            Setup::Custext(lists) => {
                 let lists = Arc::clone(lists);
                 Baseline::Custext(Custext::new(words, lists, vocab, epsilon, self.unknown)?)
             }
-            Form::Inferdpt => {
+            Setup::Inferdpt => {
                 Baseline::Inferdpt(Inferdpt::new(words, vocab, epsilon, self.unknown)?)
             }
         })
@@ -253,25 +242,25 @@ impl Prepared {
 const EXTRA: u32 = 2;
 
 /// Words with a row each.
-struct Words {
+struct WordRows {
     vocab: Arc<Vocab>,
     rows: Embeddings,
-    /// Where lists made from them can be kept, and what they are known by.
+    /// The file beside which lists made from them can be kept, and the checksum they are known by.
     cache: Option<(PathBuf, [u8; 32])>,
 }
 
-impl Words {
-    /// And what they are words of.
-    fn from(source: Source<'_>) -> (Self, String) {
+impl WordRows {
+    /// The words, and the name of their source.
+    fn from(source: WordSource<'_>) -> (Self, String) {
         match source {
-            Source::Vectors(vectors, path) => {
+            WordSource::Vectors(vectors, path) => {
                 let words: Vec<&str> = vectors.words.iter().collect();
                 let of = path.file_name().map_or_else(String::new, |n| n.display().to_string());
                 let vocab = Arc::new(Vocab::words(&words));
                 let cache = Some((path.to_owned(), vectors.checksum));
                 (Self { vocab, rows: vectors.rows, cache }, of)
             }
-            Source::Device(device) => {
+            WordSource::Device(device) => {
                 let vocab = device.model.vocab();
                 let ids = vocab.of_kind(Piece::Start);
                 let words: Vec<&str> = ids.iter().map(|&id| vocab.surface(id)).collect();
@@ -282,7 +271,7 @@ impl Words {
         }
     }
 
-    /// Keeps some of the words, in their order; and says where those given went.
+    /// Keeps some of the words, in their order, and returns the new places of those given.
     fn select(&mut self, mut some: Vec<u32>) -> Vec<u32> {
         let mut ids: Vec<TokenId> = some.iter().map(|&row| TokenId(row)).collect();
         ids.sort_unstable();
@@ -296,19 +285,19 @@ impl Words {
         some
     }
 
-    /// CUSTEXT's lists: from the disk where they were made before, beside the vectors. Those of a model
-    /// are made each time.
+    /// CUSTEXT's lists: read from beside the vectors where they were made before. Those of a model are
+    /// made each time.
     fn lists(
         &self,
         by_frequency: &[u32],
         k: usize,
         progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<(Vec<Vec<u32>>, Option<Stored>)> {
+    ) -> Result<(Vec<Vec<u32>>, Option<GroupsFrom>)> {
         if k < 2 {
             let (name, range) = ("list-size", "2 or more");
             return Err(cape::Error::Setting { name, range, value: k as f64 }.into());
         }
-        let mut make = || groups(&self.rows, by_frequency, k, progress);
+        let mut make = || word_groups(&self.rows, by_frequency, k, progress);
         let Some((path, checksum)) = &self.cache else { return Ok((make(), None)) };
         let mut key = Context::new(&SHA256);
         key.update(checksum);
@@ -316,8 +305,7 @@ impl Words {
         for row in by_frequency {
             key.update(&row.to_le_bytes());
         }
-        let mut sum = [0; 32];
-        sum.copy_from_slice(key.finish().as_ref());
+        let sum = checksum::finish(key);
         let short = u32::from_be_bytes([sum[0], sum[1], sum[2], sum[3]]);
         let mut name = path.as_os_str().to_owned();
         name.push(format!(".lists-{short:08x}.cape"));
@@ -335,14 +323,14 @@ fn gather(rows: &Embeddings, ids: &[TokenId]) -> Embeddings {
     Embeddings::new(data, rows.dim())
 }
 
-/// What InferDPT's vocabulary of English may hold.
+/// Whether InferDPT's vocabulary of English may hold an entry.
 fn is_english(entry: &str) -> bool {
     entry.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 /// The words of a corpus, one passage a line, by falling frequency.
 fn count(corpus: &Path, tokenizer: &Tokenizer) -> Result<Vec<u32>> {
-    let io = |source| Error::Io { path: corpus.to_owned(), source };
+    let io = Error::io(corpus);
     let reader = std::io::BufReader::new(std::fs::File::open(corpus).map_err(io)?);
     let mut counts = vec![0_u64; tokenizer.vocab().len()];
     let keep = KeepList::none();

@@ -7,8 +7,9 @@ use cape::model::{Memory, View};
 use cape::utility::Calibration;
 use rayon::prelude::*;
 
-use crate::files::{CapeJson, write_cape_json};
-use crate::{Device, Error, Files, Result};
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::files::{CapeJson, Files};
 
 /// How many positions go to the model at once.
 const BATCH: usize = 16;
@@ -46,10 +47,10 @@ pub fn calibrate(device: &Device, texts: &[&str], done: &(dyn Fn() + Sync)) -> R
     Calibration::new(extremes.0, extremes.1).ok_or(Error::NothingToCalibrate)
 }
 
-/// Writes a calibration beside the model, in `cape.json`; what else stands there is kept.
+/// Writes a calibration to `cape.json` beside the model, and keeps the window that stands there.
 pub fn save_calibration(dir: &Path, calibration: Calibration) -> Result<PathBuf> {
     let window = Files::read(dir)?.window();
     // a file's calibration stands beside it
     let dir = if dir.is_file() { dir.parent().unwrap_or(dir) } else { dir };
-    write_cape_json(dir, &CapeJson { lo: calibration.lo(), hi: calibration.hi(), window })
+    CapeJson { lo: calibration.lo(), hi: calibration.hi(), window }.write(dir)
 }

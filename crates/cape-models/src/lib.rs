@@ -1,6 +1,12 @@
-//! Device models for Cape: masked models (BERT, DistilBERT, RoBERTa, MPNet) and causal ones (GPT-2,
-//! Llama, Qwen2) from a folder in the Hugging Face layout (`config.json`, `tokenizer.json`,
-//! `model.safetensors` or its shards), from a GGUF file, from the hub's cache, and the embedded default.
+//! Device models for Cape, and the words of the mechanisms that it is compared with.
+//!
+//! - [`load`] gives a [`Device`], a model with its tokenizer: a masked one (BERT, DistilBERT, RoBERTa,
+//!   MPNet) or a causal one (GPT-2, Llama, Qwen2), from a folder in the Hugging Face layout, a GGUF file,
+//!   the hub's cache, or the binary itself ([`DEFAULT`]).
+//! - [`calibrate`] finds a model's range of logits; [`pack`] stores a model in fewer bits.
+//! - [`Vectors`] are words with vectors, from GloVe's files and others; [`PreparedBaseline`] makes
+//!   SANTEXT, CUSTEXT or InferDPT of them.
+//! - [`SentenceEncoder`] compares texts by their meaning.
 //!
 //! Loading never touches the network. Fetching does, on request: `pull`, with the feature `hub`.
 //!
@@ -25,95 +31,29 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod architecture;
-pub mod baselines;
-mod bert;
+mod baselines;
 mod calibrate;
-mod causal;
-mod distances;
-mod encoder;
+mod checksum;
+mod device;
 mod error;
 mod files;
-mod gguf;
-mod gguf_model;
-mod gpt2;
-pub mod groups;
-pub mod hub;
-mod layers;
-mod llama;
-mod llama_config;
-mod masked;
+mod hub;
+mod names;
+mod network;
 mod options;
-mod pack;
-#[cfg(feature = "hub")]
-pub mod pull;
-mod quant;
-mod replace;
-mod rope;
-pub mod sentence;
-mod shards;
-mod stored;
-mod tokens;
-#[cfg(feature = "hub")]
-mod transfer;
-pub mod vectors;
-mod weights;
-mod words;
+mod sentence;
+mod vectors;
 
+pub use baselines::{BaselineKind, BaselineSettings, PreparedBaseline, WordSource, word_groups};
 pub use calibrate::{calibrate, save_calibration};
 pub use cape_kernels::Kernel;
-pub use error::{Error, Result};
-pub use files::{DEFAULT, Files, folder};
+pub use checksum::short;
+pub use device::{Device, folder, load, load_with};
+pub use error::{Error, HubError, Result};
+pub use files::{DEFAULT, Files, Precision, pack};
+pub use hub::{Hub, HubName, Pulled};
+#[cfg(feature = "hub")]
+pub use hub::{PullProgress, Remote, pull};
 pub use options::{Arithmetic, Options};
-pub use pack::{Precision, pack};
-
-use std::sync::Arc;
-
-use cape::model::LanguageModel;
-use cape::tokenizer::Tokenizer;
-
-/// A model ready for use, with its tokenizer.
-#[derive(Clone)]
-pub struct Device {
-    /// The model.
-    pub model: Arc<dyn LanguageModel>,
-    /// Its tokenizer.
-    pub tokenizer: Arc<Tokenizer>,
-    /// The model's architecture and size in words.
-    pub shape: String,
-    /// The numbers that it computes in; never `Auto`.
-    pub arithmetic: Arithmetic,
-    /// Whether the model came with a calibration of its own; without one the public default
-    /// stands in.
-    pub calibrated: bool,
-}
-
-impl Device {
-    /// The SHA-256 of its embeddings: what is computed with the model can be told by it.
-    #[must_use]
-    pub fn checksum(&self) -> [u8; 32] {
-        let mut sum = ring::digest::Context::new(&ring::digest::SHA256);
-        for number in self.model.embeddings().data() {
-            sum.update(&number.to_le_bytes());
-        }
-        let mut bytes = [0; 32];
-        bytes.copy_from_slice(sum.finish().as_ref());
-        bytes
-    }
-}
-
-/// As much of a checksum as tells one from another, in hexadecimal.
-#[must_use]
-pub fn short(checksum: &[u8; 32]) -> String {
-    checksum[..8].iter().fold(String::new(), |name, byte| name + &format!("{byte:02x}"))
-}
-
-/// Loads a model by name or from a folder (see [`Files::find`]).
-pub fn load(name_or_dir: &str) -> Result<Device> {
-    load_with(name_or_dir, Options::default())
-}
-
-/// Loads a model that computes in a given way.
-pub fn load_with(name_or_dir: &str, options: Options) -> Result<Device> {
-    Files::find(name_or_dir)?.load_with(options)
-}
+pub use sentence::{SentenceEncoder, cosine};
+pub use vectors::{CompactFile, LoadPhase, LoadProgress, SkippedWords, Vectors, WordList};

@@ -2,8 +2,6 @@
 
 use cape_kernels::{Bits, Kernel};
 
-use crate::layers::Math;
-
 /// In which numbers a model computes its logits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Arithmetic {
@@ -34,13 +32,7 @@ impl Arithmetic {
     /// The arithmetic of this name: `auto`, `f32`, `int16` or `int8`.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "auto" => Some(Self::Auto),
-            "f32" => Some(Self::F32),
-            "int16" => Some(Self::Int16),
-            "int8" => Some(Self::Int8),
-            _ => None,
-        }
+        [Self::Auto, Self::F32, Self::Int16, Self::Int8].into_iter().find(|a| a.name() == name)
     }
 }
 
@@ -60,7 +52,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// What is meant for a model stored as integers or not.
+    /// The arithmetic for a model stored as integers or not.
     pub(crate) fn math(self, stored_as_integers: bool) -> Math {
         let integers = match self.arithmetic {
             Arithmetic::Auto => {
@@ -71,5 +63,23 @@ impl Options {
             Arithmetic::Int8 => Some(Bits::Eight),
         };
         Math { integers, kernel: self.kernel }
+    }
+}
+
+/// How a network computes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Math {
+    /// Weights of 8 bits and activations of so many; none for floats.
+    pub(crate) integers: Option<Bits>,
+    pub(crate) kernel: Kernel,
+}
+
+impl Math {
+    pub(crate) fn arithmetic(self) -> Arithmetic {
+        match self.integers {
+            None => Arithmetic::F32,
+            Some(Bits::Sixteen) => Arithmetic::Int16,
+            Some(Bits::Eight) => Arithmetic::Int8,
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Sentence encoders: what a text means as a vector, so that texts can be compared by their angle.
+//! Sentence encoders: the meaning of a text as a vector, so that texts can be compared by their angle.
 //!
 //! A folder in the layout of sentence-transformers, or of plain transformers as SimCSE has it, is
 //! computed as these do. Here a text is data to be measured, not to be protected: it is cut into tokens
@@ -7,18 +7,17 @@
 mod layout;
 mod texts;
 
-#[cfg(feature = "hub")]
-pub(crate) use self::layout::{MODULES, POOLING, SETTINGS, WHOLE};
-
 use cape::model::Embeddings;
 use cape::text::TokenId;
 use rayon::prelude::*;
 
 use self::layout::{Layout, Pooling};
 use self::texts::Texts;
-use crate::encoder::{Encoder, Loader};
-use crate::layers::{Input, Linear};
-use crate::{Error, Files, Options, Result, files};
+use crate::device::folder;
+use crate::error::{Error, Result};
+use crate::files::Files;
+use crate::network::{Encoder, Family, Input, Linear, Loader};
+use crate::options::Options;
 
 /// How many tokens go through the network at once, but for a longer text: enough to keep every core
 /// busy, and few enough that the memory does not grow with the number of texts.
@@ -46,12 +45,13 @@ impl SentenceEncoder {
     /// `modules.json` and the pooling's `config.json` say how rows become a vector. Without them it is
     /// the begin token's row that counts, after the pooler where the weights have one.
     pub fn load(name_or_dir: &str, options: Options) -> Result<Self> {
-        let layout = Layout::read(&files::folder(name_or_dir)?)?;
+        let layout = Layout::read(&folder(name_or_dir)?)?;
         let files = Files::read(&layout.dir)?;
         if files.gguf().is_some() {
-            return Err(Error::Sentence("it is read from a folder, not from a GGUF file".into()));
+            return Err(Error::Sentence("it must be a folder, not a GGUF file".into()));
         }
-        let (family, weights) = (files.family()?, files.weights()?);
+        let family = Family::parse(&files.model_type()?, files.config())?;
+        let weights = files.weights()?;
         let shape = &family.shape;
         if let Some(width) = layout.width.filter(|&width| width != shape.hidden) {
             let hidden = shape.hidden;
@@ -139,7 +139,7 @@ fn mean<'a>(rows: impl ExactSizeIterator<Item = &'a [f32]>, dim: usize) -> Vec<f
 fn unit(mut vector: Vec<f32>) -> Result<Vec<f32>> {
     let length = length(&vector);
     if !length.is_normal() {
-        return Err(Error::Sentence("a text got a vector without a direction".into()));
+        return Err(Error::Sentence("the vector of a text has no direction".into()));
     }
     for x in &mut vector {
         *x = (f64::from(*x) / length) as f32;

@@ -12,137 +12,91 @@
 //! | GloVe text | anything else |
 
 mod binary;
-mod cache;
+mod compact;
 mod format;
 mod gather;
+mod layout;
 mod npy;
+mod progress;
 mod source;
 mod stream;
 mod text;
-mod words;
+mod word_list;
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek};
 use std::path::Path;
 
 use cape::model::Embeddings;
+use ring::digest::{Context, SHA256};
 
 use self::format::{Format, HEAD};
 use self::gather::Gather;
+use self::layout::{LARGEST_DIM, fault};
+use self::progress::Tell;
 use self::source::{Source, Stamp};
 use self::stream::Take;
-use crate::files;
-use crate::replace;
-use crate::{Error, Result};
+use crate::checksum;
+use crate::error::{Error, Result};
+use crate::files::{self, replace};
 
-pub use self::gather::Skipped;
-pub use self::words::Words;
+pub use self::gather::{CompactFile, SkippedWords, Vectors};
+pub use self::progress::{LoadPhase, LoadProgress};
+pub use self::word_list::WordList;
 
-/// The most words that a file may have.
-pub const MOST_WORDS: usize = 16_000_000;
-/// The most numbers that a vector may have.
-pub const LARGEST_DIM: usize = 4096;
-
-/// No list of [`MOST_WORDS`] words comes near this.
+/// No list of as many words as a file may have comes near this size.
 const LARGEST_LIST: u64 = 1 << 30;
 
-/// Words with a vector each, in the order of the file.
-pub struct Vectors {
-    /// The words: each once, and none with white space or control characters in it.
-    pub words: Words,
-    /// Their vectors, all finite.
-    pub rows: Embeddings,
-    /// The SHA-256 of words and rows: what is computed from them can be kept under it.
-    pub checksum: [u8; 32],
-    /// What the file had beyond them.
-    pub skipped: Skipped,
-    /// What became of the compact file.
-    pub cache: Cache,
-}
+impl Vectors {
+    /// The most numbers that a vector may have.
+    pub const LARGEST_DIM: usize = LARGEST_DIM;
 
-/// What became of the compact file beside a source.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cache {
-    /// It was there, and was read.
-    Read,
-    /// It was not there, and is now.
-    Made,
-    /// It could not be used, for this reason, and was made anew.
-    Remade(String),
-    /// It could not be written, for this reason: the source will be read again next time.
-    NotWritten(String),
-}
-
-/// How far a load has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// What is being done; a load may go through several phases.
-    pub phase: Phase,
-    /// Bytes done of this phase.
-    pub done: u64,
-    /// Bytes that it has.
-    pub total: u64,
-}
-
-/// What a load is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    /// Comparing a source, whose time has changed, with what the compact file was made of.
-    Comparing,
-    /// Reading the compact file.
-    Checking,
-    /// Reading the source.
-    Reading,
-    /// Writing the compact file, or at least its checksum.
-    Writing,
-}
-
-/// What is wrong with a file.
-type Fallible<T> = std::result::Result<T, String>;
-
-/// Loads the vectors of a file, from what was made of it if that is there, and makes that if not.
-pub fn load(path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Vectors> {
-    let kept = cache::beside(path);
-    if !path.exists() && kept.is_file() {
-        return cache::read(&kept, progress);
-    }
-    // looked at before it is opened, and again when it was read: it may be replaced meanwhile
-    let mut sources = vec![Source::of(path)?];
-    let (mut file, len) = files::open(path, u64::MAX)?;
-    let io = |source| Error::Io { path: path.into(), source };
-    let mut head = Vec::new();
-    (&mut file).take(HEAD).read_to_end(&mut head).map_err(io)?;
-    let format = Format::of(&head, len).map_err(|why| fault(path, why))?;
-    drop(head);
-    if format == Format::Cache {
-        return cache::read(path, progress);
-    }
-    file.rewind().map_err(io)?;
-    if let Format::Npy(_) = format {
-        sources.push(list(path)?);
-    }
-    replace::clear(&kept);
-    // something of this name that is no file is met with again when it is to be replaced
-    let spoilt = if kept.is_file() {
-        match cache::reuse(&kept, &sources, progress) {
-            Ok(vectors) => return Ok(vectors),
-            Err(error) => Some(reason(&error)),
+    /// Loads the vectors of a file: from its compact file where there is one that fits, which is made
+    /// where not.
+    pub fn load(path: &Path, progress: &mut dyn FnMut(LoadProgress)) -> Result<Self> {
+        let kept = compact::beside(path);
+        if !path.exists() && kept.is_file() {
+            return compact::read(&kept, progress);
         }
-    } else {
-        None
-    };
-    let (gathered, stamps) = convert(file, format, &sources, progress)?;
-    let written = replace::with(&kept, |file| cache::write(&gathered, &stamps, file, progress));
-    let (checksum, cache) = match (written, spoilt) {
-        (Ok(checksum), None) => (checksum, Cache::Made),
-        (Ok(checksum), Some(why)) => (checksum, Cache::Remade(why)),
-        (Err(error), _) => {
-            let sum = cache::write(&gathered, &stamps, &mut std::io::sink(), progress);
-            (sum.map_err(io)?, Cache::NotWritten(error.to_string()))
+        // looked at before it is opened, and again when it was read: it may be replaced meanwhile
+        let mut sources = vec![Source::of(path)?];
+        let (mut file, len) = files::open(path, u64::MAX)?;
+        let io = Error::io(path);
+        let mut head = Vec::new();
+        (&mut file).take(HEAD).read_to_end(&mut head).map_err(io)?;
+        let format = Format::of(&head, len).map_err(|why| fault(path, why))?;
+        drop(head);
+        if format == Format::Compact {
+            return compact::read(path, progress);
         }
-    };
-    let Gather { words, rows, dim, skipped, .. } = gathered;
-    Ok(Vectors { words, rows: Embeddings::new(rows, dim), checksum, skipped, cache })
+        file.rewind().map_err(io)?;
+        if let Format::Npy(_) = format {
+            sources.push(list(path)?);
+        }
+        replace::clear(&kept);
+        // something of this name that is no file is met with again when it is to be replaced
+        let spoilt = if kept.is_file() {
+            match compact::reuse(&kept, &sources, progress) {
+                Ok(vectors) => return Ok(vectors),
+                Err(error) => Some(reason(&error)),
+            }
+        } else {
+            None
+        };
+        let (gathered, stamps) = convert(file, format, &sources, progress)?;
+        let written =
+            replace::with(&kept, |file| compact::write(&gathered, &stamps, file, progress));
+        let (checksum, compact) = match (written, spoilt) {
+            (Ok(checksum), None) => (checksum, CompactFile::Made),
+            (Ok(checksum), Some(why)) => (checksum, CompactFile::Remade(why)),
+            (Err(error), _) => {
+                let sum = compact::write(&gathered, &stamps, &mut std::io::sink(), progress);
+                (sum.map_err(io)?, CompactFile::NotWritten(error.to_string()))
+            }
+        };
+        let Gather { words, rows, dim, skipped, .. } = gathered;
+        Ok(Self { words, rows: Embeddings::new(rows, dim), checksum, skipped, compact })
+    }
 }
 
 /// The list of words that belongs to an array.
@@ -162,14 +116,14 @@ fn convert(
     mut file: File,
     format: Format,
     sources: &[Source],
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<(Gather, Vec<Stamp>)> {
     let source = &sources[0];
     let (path, len) = (source.path(), source.len());
     let wrong = |why| fault(path, why);
-    let mut tell = Tell::new(Phase::Reading, len, progress);
+    let mut tell = Tell::new(LoadPhase::Reading, len, progress);
     let mut run = |taker: &mut dyn Take| {
-        stream::run((path, &mut file), len, taker, &mut tell).map(stream::digest)
+        stream::run((path, &mut file), len, taker, &mut tell).map(checksum::finish)
     };
     let mut sums = Vec::new();
     let mut gathered = match format {
@@ -187,12 +141,12 @@ fn convert(
             let words = files::read(sources[1].path(), LARGEST_LIST)?;
             let mut gather = Gather::new(header.dim).map_err(wrong)?;
             sums.push(run(&mut npy::Npy::new(&header, &words, &mut gather).map_err(wrong)?)?);
-            let mut sum = ring::digest::Context::new(&ring::digest::SHA256);
+            let mut sum = Context::new(&SHA256);
             sum.update(&words);
-            sums.push(stream::digest(sum));
+            sums.push(checksum::finish(sum));
             gather
         }
-        Format::Cache => return Err(wrong("it was made of another file".into())),
+        Format::Compact => return Err(wrong("it was made of another file".into())),
     };
     if gathered.words.is_empty() {
         return Err(wrong("it has no word that could be used".into()));
@@ -202,32 +156,11 @@ fn convert(
     Ok((gathered, stamps.collect::<Result<_>>()?))
 }
 
-fn fault(path: &Path, why: String) -> Error {
-    Error::Vectors { path: path.into(), why }
-}
-
-/// What an error says of a compact file.
+/// The reason why a compact file cannot be used.
 fn reason(error: &Error) -> String {
     match error {
         Error::Vectors { why, .. } => why.clone(),
         Error::Io { source, .. } => source.to_string(),
         other => other.to_string(),
-    }
-}
-
-/// Someone to be told how far a phase has come.
-struct Tell<'p> {
-    to: &'p mut dyn FnMut(Progress),
-    progress: Progress,
-}
-
-impl<'p> Tell<'p> {
-    fn new(phase: Phase, total: u64, to: &'p mut dyn FnMut(Progress)) -> Self {
-        Self { to, progress: Progress { phase, done: 0, total } }
-    }
-
-    fn add(&mut self, bytes: u64) {
-        self.progress.done += bytes;
-        (self.to)(self.progress);
     }
 }

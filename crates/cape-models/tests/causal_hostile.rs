@@ -110,8 +110,8 @@ fn an_unsupported_config_is_refused_and_says_which_value() {
         "high_freq_factor": 1.0, "original_max_position_embeddings": 32});
     let cases = [
         ("gpt2-tiny", "activation_function", json!("relu"), "relu"),
-        ("gpt2-tiny", "scale_attn_by_inverse_layer_idx", json!(true), "scaled"),
-        ("gpt2-tiny", "scale_attn_weights", json!(false), "scaled"),
+        ("gpt2-tiny", "scale_attn_by_inverse_layer_idx", json!(true), "scaling of attention"),
+        ("gpt2-tiny", "scale_attn_weights", json!(false), "scaling of attention"),
         ("gpt2-tiny", "n_head", json!(0), "n_head"),
         ("gpt2-tiny", "n_head", json!(5), "n_head"),
         ("gpt2-tiny", "n_embd", json!(0), "n_embd"),

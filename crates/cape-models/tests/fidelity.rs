@@ -22,7 +22,7 @@ static TINY: LazyLock<Device> = LazyLock::new(|| {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/bert-tiny");
     Files::read(&dir).unwrap().load().unwrap()
 });
-static BIG: LazyLock<Device> = LazyLock::new(|| Files::named(DEFAULT).unwrap().load().unwrap());
+static BIG: LazyLock<Device> = LazyLock::new(|| cape_models::load(DEFAULT).unwrap());
 
 fn mechanism(device: &Device, context: Context) -> CapePaper {
     let paper = Settings::new(Epsilon::new(6.0).unwrap());
@@ -143,7 +143,7 @@ fn the_default_models_tokenizer_too() {
     }
 }
 
-/// What the tokenizer drops must not pass through: it belongs to the token that it touches, or to
+/// Characters that the tokenizer drops must not pass through: they belong to the token that it touches, or to
 /// an unknown token of its own.
 #[test]
 fn dropped_characters_are_sensitive() {
@@ -184,7 +184,7 @@ fn long_texts_are_perturbed_to_the_end() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// What was drawn can be read off the released text, as one way to cut it up at least.
+    /// The drawn tokens can be read off the released text: they are one way to cut it up.
     #[test]
     fn releases_can_be_read_back(text in text(), seed: u64) {
         let mechanism = mechanism(&TINY, Context::Raw);

@@ -109,7 +109,7 @@ impl Broken {
         Files::read(&self.path())?.load()
     }
 
-    /// What the refusal says; it comes at once, so nothing huge was allocated or looped over.
+    /// The message of the refusal; it comes at once, so nothing huge was allocated or looped over.
     fn refusal(&self) -> String {
         let start = Instant::now();
         let error = self.load().err().expect("the file is broken");
@@ -328,7 +328,7 @@ fn strange_metadata_is_refused_by_name() {
         ("general.architecture", "architecture"),
         ("tokenizer.ggml.tokens", "tokenizer.ggml.tokens"),
         ("tokenizer.ggml.merges", "tokenizer.ggml.merges"),
-        ("tokenizer.ggml.pre", "cut texts"),
+        ("tokenizer.ggml.pre", "pre-tokenizer"),
         ("tokenizer.ggml.model", "byte-level BPE"),
     ] {
         let mut broken = Broken::new("llama-tiny-q8_0");

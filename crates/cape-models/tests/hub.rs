@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cape_models::hub::{Hub, Name};
+use cape_models::{Hub, HubName};
 use tempfile::TempDir;
 
 const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
@@ -21,7 +21,7 @@ fn names_are_taken_apart() {
         ("org/a@v1:q4/x.gguf", "org/a", "v1", Some("q4/x.gguf")),
     ];
     for (text, repo, revision, file) in cases {
-        let name = Name::parse(text).unwrap();
+        let name = HubName::parse(text).unwrap();
         assert_eq!((name.repo(), name.revision(), name.file()), (repo, revision, file));
         assert_eq!(name.to_string(), text);
     }
@@ -62,7 +62,7 @@ fn what_could_lead_elsewhere_is_no_name() {
         &long,
     ];
     for text in cases {
-        assert_eq!(Name::parse(text), None, "{text:?}");
+        assert_eq!(HubName::parse(text), None, "{text:?}");
     }
 }
 
@@ -89,7 +89,7 @@ fn refer(cache: &Path, repo: &str, revision: &str, commit: &str) {
 }
 
 fn find(dir: &TempDir, name: &str) -> Option<PathBuf> {
-    Hub::at(dir.path().into()).find(&Name::parse(name).unwrap())
+    Hub::at(dir.path().into()).find(&HubName::parse(name).unwrap())
 }
 
 #[test]

@@ -7,10 +7,10 @@ mod mirror;
 
 use std::path::{Path, PathBuf};
 
-use cape_models::hub::{Hub, HubError, Name, Pulled};
-use cape_models::pull::{Progress, Remote, pull};
-use cape_models::sentence::SentenceEncoder;
-use cape_models::{Error, Files, Options};
+use cape_models::{
+    Error, Files, Hub, HubError, HubName, Options, PullProgress, Pulled, Remote, SentenceEncoder,
+    pull,
+};
 use mirror::{COMMIT, Mirror, Request, sum};
 use tempfile::TempDir;
 
@@ -42,13 +42,13 @@ impl Bench {
     }
 
     fn pull_from(&self, remote: &Remote, name: &str) -> Result<Pulled, Error> {
-        pull(&self.hub(), remote, &Name::parse(name).unwrap(), &mut |_| {})
+        pull(&self.hub(), remote, &HubName::parse(name).unwrap(), &mut |_| {})
     }
 
     /// The error of a pull, after which the name must stand for nothing.
     fn refusal(&self, name: &str) -> HubError {
         let error = self.pull(name).unwrap_err();
-        assert_eq!(self.hub().find(&Name::parse(name).unwrap()), None);
+        assert_eq!(self.hub().find(&HubName::parse(name).unwrap()), None);
         assert_eq!(self.hub().list(), []);
         match error {
             Error::Hub(error) => error,
@@ -148,11 +148,11 @@ fn what_is_there_is_checked_and_not_fetched_again() {
 fn progress_adds_up_to_the_size() {
     let bench = Bench::new();
     let (mut files, mut done) = (Vec::new(), 0);
-    let name = Name::parse(REPO).unwrap();
+    let name = HubName::parse(REPO).unwrap();
     pull(&bench.hub(), &bench.remote(), &name, &mut |progress| match progress {
-        Progress::Start { file, size, have } => files.push((file.to_owned(), size, have)),
-        Progress::Bytes(bytes) => files.last_mut().unwrap().2 += bytes,
-        Progress::Done => done += 1,
+        PullProgress::Start { file, size, have } => files.push((file.to_owned(), size, have)),
+        PullProgress::Bytes(bytes) => files.last_mut().unwrap().2 += bytes,
+        PullProgress::Done => done += 1,
     })
     .unwrap();
     assert_eq!((files.len(), done), (3, 3));
@@ -402,11 +402,11 @@ fn one_gguf_file_by_name() {
         let pulled = bench.pull(&format!("{REPO}:{name}")).unwrap();
         assert_eq!(std::fs::read(pulled.dir.join(name)).unwrap(), name.as_bytes());
         assert_eq!(fetched(&bench.mirror.requests()), [name.rsplit('/').next().unwrap()]);
-        let found = bench.hub().find(&Name::parse(&format!("{REPO}:{name}")).unwrap());
+        let found = bench.hub().find(&HubName::parse(&format!("{REPO}:{name}")).unwrap());
         assert_eq!(found, Some(pulled.dir));
     }
     assert_eq!(
-        bench.hub().find(&Name::parse(REPO).unwrap()),
+        bench.hub().find(&HubName::parse(REPO).unwrap()),
         None,
         "the model itself is not there"
     );
@@ -420,9 +420,9 @@ fn revisions_are_kept_apart() {
         let name = format!("{REPO}@{revision}");
         let pulled = bench.pull(&name).unwrap();
         assert_eq!(pulled.name, name);
-        assert_eq!(bench.hub().find(&Name::parse(&name).unwrap()), Some(pulled.dir));
+        assert_eq!(bench.hub().find(&HubName::parse(&name).unwrap()), Some(pulled.dir));
     }
-    assert_eq!(bench.hub().find(&Name::parse(REPO).unwrap()), None);
+    assert_eq!(bench.hub().find(&HubName::parse(REPO).unwrap()), None);
     assert_eq!(std::fs::read_to_string(bench.repo().join("refs/refs/pr/1")).unwrap(), COMMIT);
     assert_eq!(bench.names("refs"), ["refs", "v1"], "a commit needs no name");
 }

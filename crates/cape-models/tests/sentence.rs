@@ -5,8 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cape_models::sentence::{SentenceEncoder, cosine};
-use cape_models::{Arithmetic, Error, Options};
+use cape_models::{Arithmetic, Error, Options, SentenceEncoder, cosine};
 use safetensors::{SafeTensors, tensor::TensorView};
 use serde::Deserialize;
 use serde_json::{Value, json};

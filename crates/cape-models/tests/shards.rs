@@ -144,7 +144,7 @@ fn an_index_that_names_files_elsewhere_is_refused() {
     {
         let mut map = folder.map.clone();
         map.insert(folder.tensor(), bad.to_owned());
-        assert!(folder.index_refusal(&map).ends_with("is no name for a shard"), "{bad}");
+        assert!(folder.index_refusal(&map).ends_with("is not a valid name for a shard"), "{bad}");
     }
 }
 

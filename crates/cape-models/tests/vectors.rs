@@ -5,8 +5,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use cape_models::Error;
-use cape_models::vectors::{LARGEST_DIM, Skipped, Vectors};
+use cape_models::{Error, SkippedWords, Vectors};
 use half::f16;
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -20,7 +19,7 @@ const ROWS: [(&str, [f32; 3]); 4] = [
 ];
 
 fn load(path: &Path) -> cape_models::Result<Vectors> {
-    cape_models::vectors::load(path, &mut |_| ())
+    Vectors::load(path, &mut |_| ())
 }
 
 fn put(dir: &TempDir, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
@@ -78,11 +77,11 @@ fn list() -> String {
 fn is_rows(vectors: &Vectors) {
     assert!(vectors.words.iter().eq(ROWS.iter().map(|row| row.0)));
     assert_eq!(vectors.rows.data(), ROWS.map(|row| row.1).concat());
-    assert_eq!((vectors.rows.dim(), vectors.skipped), (3, Skipped::default()));
+    assert_eq!((vectors.rows.dim(), vectors.skipped), (3, SkippedWords::default()));
     assert_eq!(vectors.words.find("naïve"), Some(2));
 }
 
-/// What is said of a file.
+/// The message about a file.
 #[track_caller]
 fn why(path: &Path) -> String {
     match load(path) {
@@ -165,7 +164,7 @@ fn words_that_cannot_be_drawn_are_left_out_and_counted() {
         assert_eq!(vectors.words.get(4), "end");
         assert_eq!(vectors.rows.data()[..3], ROWS[0].1);
         assert_eq!(vectors.rows.data()[12..], [1.0, 2.0, 3.0]);
-        assert_eq!(vectors.skipped, Skipped { duplicates: 2, unfit: 6, not_utf8: 2 });
+        assert_eq!(vectors.skipped, SkippedWords { duplicates: 2, unfit: 6, not_utf8: 2 });
     }
 }
 
@@ -181,13 +180,13 @@ fn what_is_wrong_with_a_text_is_said() {
         ("\nword\n", "line 2 is not a word"),
         ("a 1 2\nb 1\n", "line 2 has fewer than 2 numbers"),
         ("a 1 2\nb 1 2\nc 1 2 3\n", "line 3 has more than 2 numbers"),
-        ("a 1 2\n\nb 1 x\n", "line 3: the number at place 2 is not one"),
+        ("a 1 2\n\nb 1 x\n", "line 3: field 2 after the word is not a number"),
         ("a 1 2\nb nan 1\n", "line 2: the number at place 1 is not finite"),
         ("a 1 2\nb 1 -inf\n", "line 2: the number at place 2 is not finite"),
         ("a 1 2\nb 1 1e39\n", "line 2: the number at place 2 is not finite"),
         ("a 1 2\nb 1 2\nc 1", "line 3 has fewer than 2 numbers"),
         (&long, "line 5 is longer than"),
-        (&wide(LARGEST_DIM + 1), "4097 numbers"),
+        (&wide(Vectors::LARGEST_DIM + 1), "4097 numbers"),
         (" 1 2\n  1 2\n", "no word that could be used"),
         ("3 2\na 1 2\nb 1 2\n", "3 words, but it ends after 2"),
         ("1 2\na 1 2\nb 1 2\n", "1 words, but there are more"),
@@ -203,7 +202,10 @@ fn what_is_wrong_with_a_text_is_said() {
         let said = why(&put(&dir, "x", bytes));
         assert!(said.contains(wanted), "{said}, not {wanted}");
     }
-    assert_eq!(load(&put(&dir, "x", wide(LARGEST_DIM))).unwrap().rows.dim(), LARGEST_DIM);
+    assert_eq!(
+        load(&put(&dir, "x", wide(Vectors::LARGEST_DIM))).unwrap().rows.dim(),
+        Vectors::LARGEST_DIM
+    );
 }
 
 #[test]

@@ -7,8 +7,7 @@ use std::fs::{File, FileTimes};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use cape_models::Error;
-use cape_models::vectors::{Cache, Phase, Vectors};
+use cape_models::{CompactFile, Error, LoadPhase, Vectors};
 use tempfile::TempDir;
 
 const TEXT: &str = "the 1 2\na 3 4\nthe 5 6\nno word 7 8\n";
@@ -39,11 +38,11 @@ impl Folder {
         file.set_times(FileTimes::new().set_modified(time)).unwrap();
     }
 
-    /// What became of the compact file, and the phases of the load.
+    /// The fate of the compact file, and the phases of the load.
     #[track_caller]
-    fn load(&self, name: &str) -> (Cache, Vec<Phase>) {
+    fn load(&self, name: &str) -> (CompactFile, Vec<LoadPhase>) {
         let (vectors, phases) = load(&self.path(name)).unwrap();
-        (vectors.cache, phases)
+        (vectors.compact, phases)
     }
 
     /// The names of all files.
@@ -56,9 +55,9 @@ impl Folder {
     }
 }
 
-fn load(path: &Path) -> cape_models::Result<(Vectors, Vec<Phase>)> {
+fn load(path: &Path) -> cape_models::Result<(Vectors, Vec<LoadPhase>)> {
     let mut phases = Vec::new();
-    let vectors = cape_models::vectors::load(path, &mut |progress| {
+    let vectors = Vectors::load(path, &mut |progress| {
         assert!(progress.done <= progress.total);
         if phases.last() != Some(&progress.phase) {
             phases.push(progress.phase);
@@ -67,18 +66,21 @@ fn load(path: &Path) -> cape_models::Result<(Vectors, Vec<Phase>)> {
     Ok((vectors, phases))
 }
 
-fn read() -> (Cache, Vec<Phase>) {
-    (Cache::Read, vec![Phase::Checking])
+fn read() -> (CompactFile, Vec<LoadPhase>) {
+    (CompactFile::Read, vec![LoadPhase::Checking])
 }
 
 #[test]
 fn the_second_load_reads_what_the_first_one_made() {
     let folder = Folder::new();
     let (first, phases) = load(&folder.path("v.txt")).unwrap();
-    assert_eq!((first.cache, phases), (Cache::Made, vec![Phase::Reading, Phase::Writing]));
+    assert_eq!(
+        (first.compact, phases),
+        (CompactFile::Made, vec![LoadPhase::Reading, LoadPhase::Writing])
+    );
     assert_eq!(folder.names(), ["v.txt", "v.txt.cape"]);
     let (second, phases) = load(&folder.path("v.txt")).unwrap();
-    assert_eq!((second.cache, phases), read());
+    assert_eq!((second.compact, phases), read());
     assert_eq!(first.rows.data(), second.rows.data());
     assert!(first.words.iter().eq(second.words.iter()));
     assert_eq!((first.checksum, first.skipped), (second.checksum, second.skipped));
@@ -95,8 +97,8 @@ fn every_spoilt_byte_is_noticed() {
         spoilt[at] ^= 0x20;
         folder.put("v.txt.cape", &spoilt, 0);
         let (cache, phases) = folder.load("v.txt");
-        assert!(matches!(cache, Cache::Remade(_)), "{at}: {cache:?}");
-        assert!(phases.ends_with(&[Phase::Reading, Phase::Writing]));
+        assert!(matches!(cache, CompactFile::Remade(_)), "{at}: {cache:?}");
+        assert!(phases.ends_with(&[LoadPhase::Reading, LoadPhase::Writing]));
         assert_eq!(std::fs::read(folder.path("v.txt.cape")).unwrap(), right);
     }
 }
@@ -108,7 +110,7 @@ fn a_file_that_is_cut_off_is_made_anew() {
     let right = std::fs::read(folder.path("v.txt.cape")).unwrap();
     for len in (0..right.len()).step_by(7) {
         folder.put("v.txt.cape", &right[..len], 0);
-        assert!(matches!(folder.load("v.txt").0, Cache::Remade(_)), "{len}");
+        assert!(matches!(folder.load("v.txt").0, CompactFile::Remade(_)), "{len}");
         assert_eq!(folder.load("v.txt"), read());
     }
 }
@@ -116,7 +118,7 @@ fn a_file_that_is_cut_off_is_made_anew() {
 #[test]
 fn another_source_makes_another_file() {
     let folder = Folder::new();
-    let changed = || Cache::Remade("its source has changed".into());
+    let changed = || CompactFile::Remade("its source has changed".into());
     folder.load("v.txt");
     folder.put("v.txt", TEXT.replace('4', "44"), 100);
     assert_eq!(folder.load("v.txt").0, changed());
@@ -124,7 +126,7 @@ fn another_source_makes_another_file() {
     folder.put("v.txt", TEXT.replace('4', "55"), 50);
     assert_eq!(
         folder.load("v.txt"),
-        (changed(), vec![Phase::Comparing, Phase::Reading, Phase::Writing])
+        (changed(), vec![LoadPhase::Comparing, LoadPhase::Reading, LoadPhase::Writing])
     );
     let (vectors, _) = load(&folder.path("v.txt")).unwrap();
     assert_eq!(vectors.rows.data(), [1.0, 2.0, 3.0, 55.0]);
@@ -135,7 +137,10 @@ fn a_source_that_was_only_touched_is_compared_once() {
     let folder = Folder::new();
     folder.load("v.txt");
     folder.touch("v.txt", 50);
-    assert_eq!(folder.load("v.txt"), (Cache::Read, vec![Phase::Comparing, Phase::Checking]));
+    assert_eq!(
+        folder.load("v.txt"),
+        (CompactFile::Read, vec![LoadPhase::Comparing, LoadPhase::Checking])
+    );
     assert_eq!(folder.load("v.txt"), read());
 }
 
@@ -148,7 +153,7 @@ fn the_time_of_a_source_that_is_just_being_written_says_nothing() {
     std::fs::write(folder.path("v.txt"), TEXT.replace('4', "9")).unwrap();
     let file = File::options().write(true).open(folder.path("v.txt")).unwrap();
     file.set_times(FileTimes::new().set_modified(time)).unwrap();
-    assert_eq!(folder.load("v.txt").0, Cache::Remade("its source has changed".into()));
+    assert_eq!(folder.load("v.txt").0, CompactFile::Remade("its source has changed".into()));
 }
 
 #[test]
@@ -161,12 +166,15 @@ fn the_words_of_an_array_count_as_well() {
     array.extend([0, 0, 128, 63, 0, 0, 0, 64]);
     folder.put("a.npy", array, 100);
     folder.put("a.txt", "x\ny\n", 100);
-    assert_eq!(folder.load("a.npy").0, Cache::Made);
+    assert_eq!(folder.load("a.npy").0, CompactFile::Made);
     assert_eq!(folder.load("a.npy"), read());
     folder.touch("a.txt", 50);
-    assert_eq!(folder.load("a.npy"), (Cache::Read, vec![Phase::Comparing, Phase::Checking]));
+    assert_eq!(
+        folder.load("a.npy"),
+        (CompactFile::Read, vec![LoadPhase::Comparing, LoadPhase::Checking])
+    );
     folder.put("a.txt", "x\nz\n", 40);
-    assert_eq!(folder.load("a.npy").0, Cache::Remade("its source has changed".into()));
+    assert_eq!(folder.load("a.npy").0, CompactFile::Remade("its source has changed".into()));
     let (vectors, _) = load(&folder.path("a.npy")).unwrap();
     assert_eq!(vectors.words.iter().collect::<Vec<_>>(), ["x", "z"]);
     assert_eq!(vectors.rows.data(), [1.0, 2.0]);
@@ -187,7 +195,7 @@ fn it_may_stand_for_a_source_that_is_gone() {
     folder.put("v.txt.cape", spoilt, 0);
     for name in ["v.txt", "v.txt.cape"] {
         match load(&folder.path(name)) {
-            Err(Error::Vectors { why, .. }) => assert!(why.contains("spoilt")),
+            Err(Error::Vectors { why, .. }) => assert!(why.contains("damaged")),
             Err(other) => panic!("{other}"),
             Ok(_) => panic!("it was taken"),
         }
@@ -202,7 +210,7 @@ fn what_a_killed_run_left_is_removed_and_what_another_writes_is_not() {
     folder.put("w.txt.cape.2-0.part", "another's", 0);
     let writing = File::open(folder.path("v.txt.cape.2-0.part")).unwrap();
     writing.lock().unwrap();
-    assert_eq!(folder.load("v.txt").0, Cache::Made);
+    assert_eq!(folder.load("v.txt").0, CompactFile::Made);
     let kept = ["v.txt", "v.txt.cape", "v.txt.cape.2-0.part", "w.txt.cape.2-0.part"];
     assert_eq!(folder.names(), kept);
     drop(writing);
@@ -218,7 +226,7 @@ fn where_it_cannot_be_written_the_vectors_are_right_all_the_same() {
     std::fs::create_dir(folder.path("v.txt.cape")).unwrap();
     for _ in 0..2 {
         let (vectors, _) = load(&folder.path("v.txt")).unwrap();
-        assert_eq!(vectors.cache, Cache::NotWritten("a folder is in its place".into()));
+        assert_eq!(vectors.compact, CompactFile::NotWritten("a folder is in its place".into()));
         assert_eq!((vectors.checksum, vectors.rows.data()), (right.checksum, right.rows.data()));
     }
     assert_eq!(folder.names(), ["v.txt", "v.txt.cape"]);
@@ -234,7 +242,7 @@ fn a_folder_that_may_not_be_written_to_is_left_alone() {
     // whoever may do anything may do this
     let bites = File::create(folder.path("trial")).is_err();
     if bites {
-        assert!(matches!(folder.load("v.txt").0, Cache::NotWritten(_)));
+        assert!(matches!(folder.load("v.txt").0, CompactFile::NotWritten(_)));
         assert_eq!(folder.names(), ["v.txt"]);
     }
     std::fs::set_permissions(folder.0.path(), mode(0o755)).unwrap();

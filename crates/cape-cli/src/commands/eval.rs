@@ -22,9 +22,7 @@ use cape_eval::record::Record;
 use cape_eval::report::Report;
 use cape_eval::subject::Subject;
 use cape_eval::summary::summarise;
-use cape_models::Options;
-use cape_models::baselines::Kind;
-use cape_models::sentence::SentenceEncoder;
+use cape_models::{BaselineKind, Options, SentenceEncoder};
 
 use self::beside::{Ablations, middle};
 use self::subjects::{BAYES_MOST, BUCKETS, LAMBDA_L, Made, Model, Words};
@@ -140,7 +138,8 @@ fn on_prompts(args: &EvalArgs) -> Done {
     extras.floors = floors(&data);
     extras.efficiency = made.costs;
     extras.notes = notes(&refused, args.vectors.is_some());
-    let inferdpt = made.subjects.iter().any(|subject| subject.name == Kind::Inferdpt.name());
+    let inferdpt =
+        made.subjects.iter().any(|subject| subject.name == BaselineKind::Inferdpt.name());
     if inferdpt && args.corpus.is_some() && args.vectors.is_none() {
         output::note(&format!("note: {PIECES}\n"));
         extras.notes.push(PIECES.to_owned());
@@ -239,11 +238,11 @@ fn made<'a>(args: &EvalArgs, model: &Model, data: &'a Data, epsilon: f64) -> Don
                 made.subjects.push(Subject::nothing(&model.id, &model.device));
                 continue;
             }
-            M::Santext => Kind::Santext,
-            M::SantextPlus => Kind::SantextPlus,
-            M::Custext => Kind::Custext,
-            M::CustextPlus => Kind::CustextPlus,
-            M::Inferdpt => Kind::Inferdpt,
+            M::Santext => BaselineKind::Santext,
+            M::SantextPlus => BaselineKind::SantextPlus,
+            M::Custext => BaselineKind::Custext,
+            M::CustextPlus => BaselineKind::CustextPlus,
+            M::Inferdpt => BaselineKind::Inferdpt,
         };
         made.add(words.model(model), || subjects::baseline(kind, model, words))?;
     }

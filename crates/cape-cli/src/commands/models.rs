@@ -1,10 +1,10 @@
 //! `cape models`
 
 use cape::text::Piece;
-use cape_models::hub::{Hub, HubError, Name};
-use cape_models::pull::{Progress, Remote, pull};
-use cape_models::sentence::SentenceEncoder;
-use cape_models::{DEFAULT, Files, Options, Precision};
+use cape_models::{
+    DEFAULT, Files, Hub, HubError, HubName, Options, Precision, PullProgress, Remote,
+    SentenceEncoder, pull,
+};
 use indicatif::ProgressBar;
 
 use crate::args::{ModelsArgs, ModelsCommand, PrecisionArg};
@@ -29,15 +29,15 @@ pub(crate) fn run(args: &ModelsArgs) -> Done {
 
 /// Fetches a model from the hub.
 pub(crate) fn fetch(text: &str) -> Done {
-    let name = Name::parse(text).ok_or_else(|| HubError::Name(text.to_owned()))?;
+    let name = HubName::parse(text).ok_or_else(|| HubError::Name(text.to_owned()))?;
     let hub = Hub::from_env().ok_or(HubError::NoHome)?;
     let mut bar = ProgressBar::hidden();
     let pulled = pull(&hub, &Remote::from_env(), &name, &mut |progress| match progress {
-        Progress::Start { file, size, have } => {
+        PullProgress::Start { file, size, have } => {
             bar = output::download(size, file).with_position(have);
         }
-        Progress::Bytes(bytes) => bar.inc(bytes),
-        Progress::Done => bar.finish(),
+        PullProgress::Bytes(bytes) => bar.inc(bytes),
+        PullProgress::Done => bar.finish(),
     })?;
     output::print(&format!("{name} is in {}", pulled.dir.display()))?;
     if name.file().is_some() {

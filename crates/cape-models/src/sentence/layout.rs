@@ -1,5 +1,4 @@
-//! What a folder says of how sentences become vectors, beside what every model's folder says: the files
-//! of sentence-transformers, where they are there.
+//! How sentences become vectors, by the files that sentence-transformers adds to a model's folder.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -7,27 +6,20 @@ use std::path::{Component, Path, PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::error::{Error, Result};
 use crate::files::{LARGEST_JSON, read};
-use crate::tokens;
-use crate::{Error, Result};
+use crate::names::{CONFIG, ENCODER_CONFIG, MODULES, POOLING, SENTENCE_CONFIG, TOKENIZER_CONFIG};
 
-pub(crate) const MODULES: &str = "modules.json";
-/// The settings of the transformer itself.
-pub(crate) const SETTINGS: &str = "sentence_bert_config.json";
-/// Settings of the whole, the prompts among them.
-pub(crate) const WHOLE: &str = "config_sentence_transformers.json";
-/// Where the pooling's settings usually are.
-pub(crate) const POOLING: &str = "1_Pooling/config.json";
-/// What a flag of the pooling's older form begins with.
+/// The prefix of a flag in the pooling's older form.
 const FLAG: &str = "pooling_mode_";
 
-/// What the files say.
+/// The settings in these files.
 pub(super) struct Layout {
     /// Where the transformer's own files are.
     pub(super) dir: PathBuf,
     /// How rows become a vector, where the files say it.
     pub(super) pooling: Option<Pooling>,
-    /// How wide the pooling takes rows to be.
+    /// The width of rows that the pooling expects.
     pub(super) width: Option<usize>,
     /// How many tokens of a text count, special ones included.
     pub(super) longest: Option<usize>,
@@ -65,20 +57,20 @@ enum Modes {
 }
 
 #[derive(Deserialize, Default)]
-struct Settings {
+struct TransformerJson {
     max_seq_length: Option<usize>,
     #[serde(default)]
     do_lower_case: bool,
 }
 
 #[derive(Deserialize, Default)]
-struct TokenizerSettings {
+struct TokenizerJson {
     /// A float because some say 1e30, for no limit.
     model_max_length: Option<f64>,
 }
 
 #[derive(Deserialize, Default)]
-struct Whole {
+struct EncoderJson {
     default_prompt_name: Option<String>,
 }
 
@@ -94,20 +86,19 @@ impl Layout {
             // a vector gets length one here in any case
             rest.iter().try_for_each(|module| module.expect("Normalize"))?;
             transformer = first.place(dir)?;
-            pooling = Some(second.place(dir)?.join("config.json"));
+            pooling = Some(second.place(dir)?.join(CONFIG));
         } else if dir.join(POOLING).exists() {
             pooling = Some(dir.join(POOLING));
         }
         let pooling = pooling.map(|path| parse::<PoolingJson>(&path, POOLING)).transpose()?;
         let width = pooling.as_ref().and_then(|pooling| pooling.embedding_dimension);
-        let whole: Whole = json(dir, WHOLE)?.unwrap_or_default();
+        let whole: EncoderJson = json(dir, ENCODER_CONFIG)?.unwrap_or_default();
         if whole.default_prompt_name.is_some() {
-            return refuse(format!("{WHOLE}: a default prompt is not supported"));
+            return refuse(format!("{ENCODER_CONFIG}: a default prompt is not supported"));
         }
-        let settings: Settings = json(&transformer, SETTINGS)?.unwrap_or_default();
-        let tokenizer: TokenizerSettings =
-            json(&transformer, tokens::SETTINGS)?.unwrap_or_default();
-        // what is not a number of tokens becomes the least or the largest one
+        let settings: TransformerJson = json(&transformer, SENTENCE_CONFIG)?.unwrap_or_default();
+        let tokenizer: TokenizerJson = json(&transformer, TOKENIZER_CONFIG)?.unwrap_or_default();
+        // a value that is no number of tokens becomes the least or the largest one
         let longest = || tokenizer.model_max_length.map(|most| most as usize);
         Ok(Self {
             dir: transformer,
@@ -162,13 +153,12 @@ fn refuse<T>(why: String) -> Result<T> {
     Err(Error::Sentence(why))
 }
 
-/// What a file of a folder says, where it is there.
+/// The contents of a file in a folder, where it is there.
 fn json<T: for<'de> Deserialize<'de>>(dir: &Path, file: &'static str) -> Result<Option<T>> {
     let path = dir.join(file);
     path.exists().then(|| parse(&path, file)).transpose()
 }
 
 fn parse<T: for<'de> Deserialize<'de>>(path: &Path, file: &'static str) -> Result<T> {
-    serde_json::from_slice(&read(path, LARGEST_JSON)?)
-        .map_err(|source| Error::Json { file, source })
+    serde_json::from_slice(&read(path, LARGEST_JSON)?).map_err(Error::json(file))
 }

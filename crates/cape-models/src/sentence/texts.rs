@@ -1,12 +1,12 @@
-//! How a text becomes what a sentence encoder is given.
+//! How a text becomes the input of a sentence encoder.
 
 use cape::text::TokenId;
 use tokenizers::Tokenizer as Library;
 use tokenizers::normalizers::{Lowercase, Sequence};
 
-use crate::bert::Family;
-use crate::tokens::TokenizerFiles;
-use crate::{Error, Result};
+use crate::error::{Error, Result};
+use crate::files::TokenizerFiles;
+use crate::network::Family;
 
 /// The special tokens, and one of the text at least.
 const LEAST: usize = 3;
@@ -54,7 +54,7 @@ impl Texts {
     }
 }
 
-/// What the library's failure becomes: its own message could quote the text.
+/// The error of a library that failed: its own message could quote the text.
 fn failed<T>(_: T) -> Error {
     Error::Sentence("its tokenizer failed".into())
 }

@@ -1,9 +1,8 @@
 //! word2vec's binary format: a word, a space, and its numbers as f32; with a line end or without.
 
-use super::Fallible;
-use super::format::Layout;
 use super::gather::Gather;
-use super::stream::{LONGEST, Take};
+use super::layout::{Fallible, LONGEST, Layout};
+use super::stream::Take;
 
 /// A binary file that is being read.
 pub(super) struct Binary<'g> {

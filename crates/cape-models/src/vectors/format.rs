@@ -1,39 +1,27 @@
-//! Which of the formats is it? Its first bytes tell, whatever its name.
+//! Which format a file has: its first bytes tell, whatever its name.
 
+use super::layout::{Fallible, LONGEST, Layout, bounded};
 use super::npy::Header;
-use super::stream::LONGEST;
-use super::{Fallible, LARGEST_DIM, MOST_WORDS, cache, text};
+use super::{compact, text};
 
 /// As much of a file's beginning as it takes to tell: a header, and a line.
 pub(super) const HEAD: u64 = 2 * LONGEST as u64;
 
 const MARK: &[u8] = b"\xef\xbb\xbf";
-/// How far into a file it is looked for bytes that no text has.
+/// How much of a file is searched for bytes that no text has.
 const SAMPLE: usize = 4096;
 
-/// A format, with what its beginning says.
+/// A format, with the promises of its beginning.
 #[derive(Debug, PartialEq)]
 pub(super) enum Format {
-    /// What was made of another file.
-    Cache,
+    /// The compact form of another file.
+    Compact,
     /// Lines of a word and its numbers.
     Text(Layout),
     /// A word, a space, and the numbers as f32.
     Binary(Layout),
     /// An array of NumPy's, with the words elsewhere.
     Npy(Header),
-}
-
-/// How the words of a file lie.
-#[derive(Debug, PartialEq)]
-pub(super) struct Layout {
-    /// Where the first one begins.
-    pub(super) start: usize,
-    /// How many lines there are before it.
-    pub(super) lines: usize,
-    /// How many there are, where a header says so.
-    pub(super) count: Option<usize>,
-    pub(super) dim: usize,
 }
 
 impl Format {
@@ -47,8 +35,8 @@ impl Format {
                 return Err(format!("it is packed ({name}): unpack it first"));
             }
         }
-        if head.starts_with(cache::MAGIC) {
-            return Ok(Self::Cache);
+        if head.starts_with(compact::MAGIC) {
+            return Ok(Self::Compact);
         }
         if let Some(header) = Header::parse(head) {
             return header?.fits(len).map(Self::Npy);
@@ -61,7 +49,7 @@ impl Format {
         let (count, dim) = header?;
         let rest = &head[end..];
         let binary = is_binary(rest, dim);
-        // the least that a word takes: of a text, a digit and what parts it from the next
+        // the least that a word takes: in a text, a digit and a separator for each number
         let least = if binary { 4 * dim + 1 } else { 2 * dim };
         if (count as u64) * (least as u64) > len - end as u64 + 1 {
             return Err(format!(
@@ -99,23 +87,10 @@ fn header(first: &[u8]) -> Option<Fallible<(usize, usize)>> {
     };
     let digits = |field: &str| field.bytes().all(|b| b.is_ascii_digit());
     (digits(count) && digits(dim)).then(|| {
-        // what is too large for an integer is too large for the bounds
+        // a number too large for an integer is too large for the bounds
         let number = |field: &str| field.parse().unwrap_or(usize::MAX);
         bounded(number(count), number(dim))
     })
-}
-
-/// A count and a dimension that a header speaks of, if they are in bounds.
-pub(super) fn bounded(count: usize, dim: usize) -> Fallible<(usize, usize)> {
-    if count == 0 || dim == 0 {
-        return Err("its header promises no words, or words without numbers".into());
-    }
-    if count > MOST_WORDS || dim > LARGEST_DIM {
-        return Err(format!(
-            "its header promises more than {MOST_WORDS} words, or more than {LARGEST_DIM} numbers each"
-        ));
-    }
-    Ok((count, dim))
 }
 
 /// Lines without a header: the first one tells how many numbers there are.

@@ -1,12 +1,41 @@
-//! What of a file is kept: each word once, if it could be written into a text.
+//! The words that are kept of a file: each once, if it could be written into a text.
 
-use super::words::Words;
-use super::{Fallible, LARGEST_DIM, MOST_WORDS};
+use cape::model::Embeddings;
+
+use super::layout::{Fallible, LARGEST_DIM, MOST_WORDS};
+use super::word_list::WordList;
+
+/// Words with a vector each, in the order of the file.
+pub struct Vectors {
+    /// The words: each once, and none with white space or control characters in it.
+    pub words: WordList,
+    /// Their vectors, all finite.
+    pub rows: Embeddings,
+    /// The SHA-256 of words and rows, under which things computed from them can be kept.
+    pub checksum: [u8; 32],
+    /// The words that were left out.
+    pub skipped: SkippedWords,
+    /// The fate of the compact file.
+    pub compact: CompactFile,
+}
+
+/// The fate of the compact file beside a source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CompactFile {
+    /// It was there, and was read.
+    Read,
+    /// It was not there, and is now.
+    Made,
+    /// It could not be used, for this reason, and was made anew.
+    Remade(String),
+    /// It could not be written, for this reason: the source will be read again next time.
+    NotWritten(String),
+}
 
 /// How many words of a file were left out, and why.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Skipped {
-    /// They stood before.
+pub struct SkippedWords {
+    /// They occurred before.
     pub duplicates: usize,
     /// They are empty, or have white space or control characters in them.
     pub unfit: usize,
@@ -16,10 +45,10 @@ pub struct Skipped {
 
 /// The words and rows of a file, as they are read.
 pub(super) struct Gather {
-    pub(super) words: Words,
+    pub(super) words: WordList,
     pub(super) rows: Vec<f32>,
     pub(super) dim: usize,
-    pub(super) skipped: Skipped,
+    pub(super) skipped: SkippedWords,
     /// Words that were seen, whether kept or not.
     seen: usize,
 }
@@ -29,17 +58,17 @@ impl Gather {
         match dim {
             0 => Err("its vectors have no numbers".into()),
             1..=LARGEST_DIM => Ok(Self {
-                words: Words::default(),
+                words: WordList::default(),
                 rows: Vec::new(),
                 dim,
-                skipped: Skipped::default(),
+                skipped: SkippedWords::default(),
                 seen: 0,
             }),
             _ => Err(format!("its vectors have {dim} numbers, and {LARGEST_DIM} are the most")),
         }
     }
 
-    /// Makes room for so many more rows, and for no more than that: doubling is too much here.
+    /// Makes room for so many more rows and no more: doubling would take too much memory.
     pub(super) fn reserve(&mut self, rows: usize) -> Fallible<()> {
         reserve(&mut self.rows, rows.saturating_mul(self.dim))
     }

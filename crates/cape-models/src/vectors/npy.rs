@@ -2,25 +2,24 @@
 
 use half::f16;
 
-use super::Fallible;
-use super::format::bounded;
-use super::gather::Gather;
+use super::gather::{Gather, reserve};
+use super::layout::{Fallible, bounded};
 use super::stream::Take;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// How an array's numbers are stored.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
+enum FloatType {
     F16,
     F32,
     F64,
 }
 
-/// What comes before the numbers.
+/// The header before the numbers.
 #[derive(Debug, PartialEq)]
 pub(super) struct Header {
-    kind: Kind,
+    kind: FloatType,
     /// Column by column in place of row by row.
     fortran: bool,
     count: usize,
@@ -32,7 +31,7 @@ pub(super) struct Header {
 /// An array that is being read.
 pub(super) struct Npy<'g> {
     into: &'g mut Gather,
-    kind: Kind,
+    kind: FloatType,
     /// Bytes that come before the first row.
     skip: usize,
     /// The words of the rows to come, one a line.
@@ -44,7 +43,7 @@ pub(super) struct Npy<'g> {
     numbers: Vec<f32>,
 }
 
-impl Kind {
+impl FloatType {
     fn size(self) -> usize {
         match self {
             Self::F16 => 2,
@@ -90,9 +89,9 @@ impl Header {
         };
         let descr = field("descr")?.trim_start_matches(['\'', '"']);
         let kind = match descr.get(..3) {
-            Some("<f2") => Kind::F16,
-            Some("<f4") => Kind::F32,
-            Some("<f8") => Kind::F64,
+            Some("<f2") => FloatType::F16,
+            Some("<f4") => FloatType::F32,
+            Some("<f8") => FloatType::F64,
             _ => return Err("its numbers are none of <f2, <f4 and <f8".into()),
         };
         let fortran = match field("fortran_order")? {
@@ -114,7 +113,7 @@ impl Header {
         };
         let number = |field: &str| {
             let digits = field.bytes().all(|b| b.is_ascii_digit());
-            // what is too large for an integer is too large for the bounds
+            // a number too large for an integer is too large for the bounds
             digits.then(|| field.parse().unwrap_or(usize::MAX)).ok_or("its header is broken")
         };
         let (count, dim) = bounded(number(count)?, number(dim)?)?;
@@ -136,7 +135,7 @@ impl<'g> Npy<'g> {
         let (piece, columns) =
             if header.fortran && dim > 1 { (header.count * dim, dim) } else { (dim, 1) };
         let mut numbers = Vec::new();
-        super::gather::reserve(&mut numbers, piece)?;
+        reserve(&mut numbers, piece)?;
         Ok(Self { into, kind: header.kind, skip: header.start, words, piece, columns, numbers })
     }
 
@@ -177,14 +176,14 @@ impl Take for Npy<'_> {
             let (now, later) = rest.split_at(wanted.min(whole));
             rest = later;
             match self.kind {
-                Kind::F16 => {
+                FloatType::F16 => {
                     let numbers = now.as_chunks().0;
                     self.numbers.extend(numbers.iter().map(|&x| f16::from_le_bytes(x).to_f32()));
                 }
-                Kind::F32 => {
+                FloatType::F32 => {
                     self.numbers.extend(now.as_chunks().0.iter().map(|&x| f32::from_le_bytes(x)));
                 }
-                Kind::F64 => {
+                FloatType::F64 => {
                     let numbers = now.as_chunks().0;
                     self.numbers.extend(numbers.iter().map(|&x| f64::from_le_bytes(x) as f32));
                 }
@@ -207,7 +206,7 @@ mod tests {
 
     #[test]
     fn headers_say_what_they_should() {
-        let wanted = Header { kind: Kind::F32, fortran: false, count: 4, dim: 2, start: 0 };
+        let wanted = Header { kind: FloatType::F32, fortran: false, count: 4, dim: 2, start: 0 };
         assert_eq!(
             of("{'descr': '<f4', 'fortran_order': False, 'shape': (4, 2), }  \n"),
             Ok(wanted)

@@ -1,13 +1,16 @@
-//! Is a source still the one that something was made of?
+//! Whether a source is still the one that the compact file was made of.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::{Phase, Progress, Tell, fault, stream};
-use crate::{Result, files};
+use super::layout::fault;
+use super::progress::{LoadPhase, LoadProgress, Tell};
+use super::stream;
+use crate::error::Result;
+use crate::files;
 
-/// A file may change twice within one tick of the file system's clock. Its time says something only
-/// when it lies back this far.
+/// A file may change twice within one tick of the file system's clock, so that its time is trusted only
+/// when it is this old.
 const SETTLED: Duration = Duration::from_secs(2);
 
 /// A file as it was found.
@@ -17,11 +20,11 @@ pub(super) struct Source {
     modified: Option<SystemTime>,
 }
 
-/// What is kept of a source to know it again.
+/// The marks by which a source is known again.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Stamp {
     pub(super) len: u64,
-    /// Nanoseconds since 1970; zero where the time said nothing.
+    /// Nanoseconds since 1970; zero where the time cannot be trusted.
     pub(super) modified: u64,
     pub(super) sum: [u8; 32],
 }
@@ -50,11 +53,11 @@ impl Source {
         Ok(Stamp { len: self.len, modified: self.time(), sum })
     }
 
-    /// Whether it is the one of a stamp; and a better stamp, where its bytes had to tell.
+    /// The stamp, if it is this source's; a newer one where the bytes had to be compared.
     pub(super) fn is(
         &self,
         stamp: &Stamp,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<Option<Stamp>> {
         if self.len != stamp.len {
             return Ok(None);
@@ -63,7 +66,7 @@ impl Source {
         if time != 0 && time == stamp.modified {
             return Ok(Some(stamp.clone()));
         }
-        let mut tell = Tell::new(Phase::Comparing, self.len, progress);
+        let mut tell = Tell::new(LoadPhase::Comparing, self.len, progress);
         let (mut file, len) = files::open(&self.path, u64::MAX)?;
         let sum = stream::sum(&self.path, &mut file, len, &mut tell)?;
         if sum == stamp.sum { self.stamp(sum).map(Some) } else { Ok(None) }

@@ -7,15 +7,15 @@ use std::path::Path;
 
 use ring::digest::{Context, SHA256};
 
-use super::{Fallible, Tell, fault};
-use crate::{Error, Result};
+use super::layout::{Fallible, fault};
+use super::progress::Tell;
+use crate::checksum;
+use crate::error::{Error, Result};
 
 /// How much is read at once.
 pub(super) const BLOCK: usize = 8 << 20;
-/// No line and no word with its vector is longer than this.
-pub(super) const LONGEST: usize = 1 << 20;
 
-/// What makes something of the bytes of a file.
+/// Makes something of the bytes of a file.
 pub(super) trait Take: Send {
     /// Takes what it can from the beginning of `bytes`, and says how much; the rest comes again with
     /// more behind it, unless these are the last.
@@ -32,7 +32,7 @@ pub(super) fn run(
     let mut sum = Context::new(&SHA256);
     let mut left = len;
     let (mut held, mut next) = (Vec::new(), Vec::new());
-    let io = |source| Error::Io { path: path.into(), source };
+    let io = Error::io(path);
     read(file, &mut left, &mut held).map_err(io)?;
     // what was held before has been summed
     let mut fresh = 0;
@@ -64,13 +64,7 @@ pub(super) fn sum(path: &Path, file: &mut File, len: u64, tell: &mut Tell<'_>) -
             Ok(bytes.len())
         }
     }
-    Ok(digest(run((path, file), len, &mut Nothing, tell)?))
-}
-
-pub(super) fn digest(sum: Context) -> [u8; 32] {
-    let mut bytes = [0; 32];
-    bytes.copy_from_slice(sum.finish().as_ref());
-    bytes
+    Ok(checksum::finish(run((path, file), len, &mut Nothing, tell)?))
 }
 
 /// One block, or what is left.

@@ -3,10 +3,9 @@
 
 use rayon::prelude::*;
 
-use super::Fallible;
-use super::format::Layout;
 use super::gather::Gather;
-use super::stream::{LONGEST, Take};
+use super::layout::{Fallible, LONGEST, Layout};
+use super::stream::Take;
 
 /// How much one task parses.
 const PIECE: usize = 256 << 10;
@@ -15,25 +14,25 @@ const PIECE: usize = 256 << 10;
 pub(super) struct Text<'g> {
     into: &'g mut Gather,
     layout: Layout,
-    /// Bytes of the file, and of those before what comes next.
+    /// Bytes of the file, and how many of them are done.
     len: u64,
     done: u64,
-    /// Lines before what comes next.
+    /// Lines that are done.
     lines: usize,
 }
 
-/// What some lines hold.
+/// The words and rows of some lines.
 struct Parsed<'b> {
     words: Vec<&'b [u8]>,
     rows: Vec<f32>,
     lines: usize,
 }
 
-/// What is wrong with a line.
+/// Why a line is wrong.
 enum Wrong {
     Few,
     Many,
-    /// The number at this place is none, or it is not finite.
+    /// The field at this place is not a number, or not a finite one.
     Number(usize),
     Infinite(usize),
     Long,
@@ -60,13 +59,13 @@ impl<'g> Text<'g> {
         match wrong {
             Wrong::Few => format!("line {line} has fewer than {dim} numbers"),
             Wrong::Many => format!("line {line} has more than {dim} numbers"),
-            Wrong::Number(at) => format!("line {line}: the number at place {at} is not one"),
+            Wrong::Number(at) => format!("line {line}: field {at} after the word is not a number"),
             Wrong::Infinite(at) => format!("line {line}: the number at place {at} is not finite"),
             Wrong::Long => format!("line {line} is longer than {LONGEST} bytes"),
         }
     }
 
-    /// That the header told the truth.
+    /// Checks the number of words that the header promises.
     fn check(&self, last: bool) -> Fallible<()> {
         let seen = self.into.seen();
         match self.layout.count {
@@ -116,7 +115,7 @@ impl Take for Text<'_> {
     }
 }
 
-/// How many numbers the line has behind its word; none where it is no such line.
+/// How many numbers the line has after its word; zero where it is another kind of line.
 pub(super) fn dim(line: &[u8]) -> usize {
     let fields: Vec<&[u8]> = line.trim_ascii_end().split(|&b| is_gap(b)).collect();
     // the word may be a number itself

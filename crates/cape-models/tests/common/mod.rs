@@ -1,4 +1,4 @@
-//! What several tests of models ask.
+//! The question that several tests ask of models.
 
 use cape::model::{LanguageModel, Memory, View};
 use cape::text::TokenId;

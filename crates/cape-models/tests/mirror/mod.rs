@@ -17,7 +17,7 @@ pub const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 /// Files by name.
 type Files = BTreeMap<String, Vec<u8>>;
 
-/// What the mirror serves, and how it misbehaves.
+/// The files that the mirror serves, and its faults.
 #[derive(Default)]
 pub struct Site {
     /// The model's name; by any other it is moved here.

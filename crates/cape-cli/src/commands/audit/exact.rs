@@ -11,7 +11,7 @@ use cape::mechanism::cape_paper::{CapePaper, Position};
 use cape::sample::Share;
 use cape::text::TokenId;
 use cape::vocab::Vocab;
-use cape_models::baselines::Kind;
+use cape_models::BaselineKind;
 use rayon::prelude::*;
 
 use self::report::{Found, Metric, Pair, Paper, PerOutput, Report, Side};
@@ -153,7 +153,7 @@ fn nothing() -> Failure {
 fn of_words(
     args: &ExactAuditArgs,
     words: &Words<'_>,
-    kind: Kind,
+    kind: BaselineKind,
     inputs: &[TokenId],
     own: TokenId,
     vocab: &Vocab,
@@ -191,7 +191,8 @@ fn of_words(
         outputs: found.losses.len(),
         loss: found.loss(),
         // of a part of them it would be no upper bound of anything
-        loss_at_most: (kind == Kind::Inferdpt && tried.len() == inputs.len()).then_some(at_most),
+        loss_at_most: (kind == BaselineKind::Inferdpt && tried.len() == inputs.len())
+            .then_some(at_most),
         pair: Pair {
             output: name(words.outputs()[found.output]),
             likely: side(most),
@@ -202,10 +203,14 @@ fn of_words(
         metric: exact.metric().map(Metric::of),
         own_covered: inputs.binary_search(&own).is_ok(),
         outside: match kind {
-            Kind::Santext => None,
-            Kind::SantextPlus => Some("a frequent word and any other: ∞, as it is mostly kept"),
-            Kind::Custext | Kind::CustextPlus => Some("two words of different lists: ∞"),
-            Kind::Inferdpt => Some("a number and any other token: ∞"),
+            BaselineKind::Santext => None,
+            BaselineKind::SantextPlus => {
+                Some("a frequent word and any other: ∞, as it is mostly kept")
+            }
+            BaselineKind::Custext | BaselineKind::CustextPlus => {
+                Some("two words of different lists: ∞")
+            }
+            BaselineKind::Inferdpt => Some("a number and any other token: ∞"),
         },
     })
 }

@@ -15,8 +15,7 @@ use cape_eval::portrait;
 use cape_eval::report::Report;
 use cape_eval::subject::Subject;
 use cape_eval::summary::summarise;
-use cape_models::DEFAULT;
-use cape_models::baselines::Kind;
+use cape_models::{BaselineKind, DEFAULT};
 use indicatif::{HumanCount, HumanDuration};
 
 use self::tasks::Task;
@@ -151,9 +150,9 @@ impl Protocol<'_> {
                 || subjects::papers(&papers_name(label), model, BUCKETS, LAMBDA_L, BAYES_MOST);
             made.add(Some(model), papers)?;
         }
-        for kind in Kind::ALL {
+        for kind in BaselineKind::ALL {
             // InferDPT's words are the first of its vectors, whatever the data
-            let corpus = (kind != Kind::Inferdpt).then_some(corpus.as_path());
+            let corpus = (kind != BaselineKind::Inferdpt).then_some(corpus.as_path());
             let words = Words { vectors: self.args.vectors.as_deref(), corpus };
             made.add(words.model(first), || subjects::baseline(kind, first, words))?;
         }

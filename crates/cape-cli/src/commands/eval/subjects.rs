@@ -13,8 +13,7 @@ use cape_eval::cost::{self, Span};
 use cape_eval::data::Data;
 use cape_eval::report::Efficiency;
 use cape_eval::subject::Subject;
-use cape_models::baselines::{self, Kind, Prepared, Source};
-use cape_models::{Device, Options};
+use cape_models::{BaselineKind, BaselineSettings, Device, Options, PreparedBaseline, WordSource};
 
 use crate::failure::Done;
 use crate::settings;
@@ -140,18 +139,18 @@ pub(super) fn papers(
 }
 
 /// What it is compared with, on word vectors or, without them, on the embeddings of a model.
-pub(super) fn baseline(kind: Kind, model: &Model, words: Words<'_>) -> Done<Subject> {
+pub(super) fn baseline(kind: BaselineKind, model: &Model, words: Words<'_>) -> Done<Subject> {
     let corpus = words.corpus.map(Path::to_owned);
-    let own = baselines::Settings { corpus, ..baselines::Settings::new(kind) };
+    let own = BaselineSettings { corpus, ..BaselineSettings::new(kind) };
     let (id, source) = if let Some(path) = words.vectors {
         let vectors = Box::new(settings::load_vectors(path)?);
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let id = format!("{name} {}", cape_models::short(&vectors.checksum));
-        (id, Source::Vectors(vectors, path))
+        (id, WordSource::Vectors(vectors, path))
     } else {
-        (model.id.clone(), Source::Device(&model.device))
+        (model.id.clone(), WordSource::Device(&model.device))
     };
-    let prepared = Prepared::new(&own, source, &mut |_, _| {})?;
+    let prepared = PreparedBaseline::new(&own, source, &mut |_, _| {})?;
     settings::warn_of_lists(&prepared);
     Ok(Subject::baseline(&id, prepared, BAYES_WORDS))
 }

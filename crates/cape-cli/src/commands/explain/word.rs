@@ -5,7 +5,7 @@ use std::fmt;
 use cape::mechanism::{Baseline, Odds};
 use cape::text::TokenId;
 use cape::vocab::Vocab;
-use cape_models::baselines::Kind;
+use cape_models::BaselineKind;
 use serde::Serialize;
 
 use super::{SHOWN, shares};
@@ -52,7 +52,7 @@ impl<'a> Report<'a> {
         args: &ExplainArgs,
         ready: &OnTokens,
         baseline: &Baseline,
-        kind: Kind,
+        kind: BaselineKind,
         original: &'a str,
         t: TokenId,
         words: &'a str,
@@ -85,7 +85,7 @@ impl<'a> Report<'a> {
             own: own.filter(|&own| own >= shown).map(|own| candidate(&odds, own, vocab)),
             odds,
             score: match kind {
-                Kind::Custext | Kind::CustextPlus => "similarity",
+                BaselineKind::Custext | BaselineKind::CustextPlus => "similarity",
                 _ => "distance",
             },
         })

@@ -1,0 +1,101 @@
+//! Which code computes: this machine's instructions, or plain loops.
+
+use std::sync::LazyLock;
+
+use crate::head::Head;
+use crate::kernel::{Kernel, Path};
+use crate::packing::WIDE;
+use crate::plain::{Bits, Block};
+
+/// Calls the function of this name for x86-64, which looks at the kernel; elsewhere the plain one.
+macro_rules! dispatch {
+    ($kernel:expr, $name:ident, $plain:path, $($arg:expr),*) => {{
+        #[cfg(target_arch = "x86_64")]
+        return crate::x86::$name($kernel, $($arg),*);
+        #[cfg(not(target_arch = "x86_64"))]
+        return $plain($($arg),*);
+    }};
+}
+
+impl Kernel {
+    /// The kernel of this name, if the machine has what it needs.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let path = match name {
+            #[cfg(target_arch = "x86_64")]
+            "amx" if crate::x86::has_amx() => Path::Amx,
+            #[cfg(target_arch = "x86_64")]
+            "vnni" if crate::x86::has_vnni() => Path::Vnni,
+            #[cfg(target_arch = "x86_64")]
+            "avx2" if crate::x86::has_avx2() => Path::Avx2,
+            "portable" => Path::Portable,
+            _ => return None,
+        };
+        Some(Self(path))
+    }
+
+    /// All kernels of this machine, the fastest first.
+    pub fn available() -> impl Iterator<Item = Self> {
+        Self::NAMES.into_iter().filter_map(Self::named)
+    }
+
+    /// The fastest kernel of this machine.
+    #[must_use]
+    pub fn best() -> Self {
+        static BEST: LazyLock<Kernel> =
+            LazyLock::new(|| Kernel::available().next().unwrap_or(Kernel::PORTABLE));
+        *BEST
+    }
+
+    /// The products of `x` with four rows of the same length. They do not depend on how many such
+    /// products are asked for, or by how many threads: a product of matrices is rounded differently in
+    /// batches of different sizes.
+    #[must_use]
+    pub fn dots(self, x: &[f32], rows: [&[f32]; 4]) -> [f32; 4] {
+        dispatch!(self, dots, crate::plain::dots_plain, x, rows)
+    }
+
+    /// Writes the bytes of a row and gives its scale.
+    pub(crate) fn round_row(self, x: &[f32], bits: Bits, bytes: &mut [u8]) -> f32 {
+        dispatch!(self, round_row, crate::plain::round_row_plain, x, bits, bytes)
+    }
+
+    /// For each row of bytes and each output of the panel the sum of products; the rows of bytes are
+    /// as many as there are sums, `stride` apart.
+    pub(crate) fn sums(self, bytes: &[u8], stride: usize, panel: &[i8], sums: &mut [[i32; WIDE]]) {
+        dispatch!(self, sums, crate::plain::sums_plain, bytes, stride, panel, sums);
+    }
+
+    /// The sums of some rows made into numbers of the result.
+    pub(crate) fn finish(self, block: &Block<'_>, bits: Bits, lines: &mut [&mut [f32]]) {
+        dispatch!(self, finish, crate::plain::finish_plain, block, bits, lines);
+    }
+
+    /// The attention of one head.
+    pub(crate) fn attend(self, head: &mut Head<'_>) {
+        dispatch!(self, attend, crate::head::attend_plain, head);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn follows_the_definition_and_gives_the_same_bits_everywhere() {
+        for len in [1, 5, 16, 33, 100] {
+            let numbers = |by: f32| (0..len).map(|i| (i as f32 * by).sin()).collect::<Vec<f32>>();
+            let (x, rows) = (numbers(0.3), [0.5, 0.7, 1.1, 1.3].map(numbers));
+            let rows = rows.each_ref().map(Vec::as_slice);
+            let plain = Kernel::PORTABLE.dots(&x, rows);
+            for (row, got) in rows.iter().zip(plain) {
+                let want: f64 =
+                    x.iter().zip(*row).map(|(&x, &w)| f64::from(x) * f64::from(w)).sum();
+                assert!((f64::from(got) - want).abs() < 1e-5, "{got} {want}");
+            }
+            for kernel in Kernel::available() {
+                assert!(kernel.dots(&x, rows) == plain);
+            }
+        }
+    }
+}
