@@ -17,13 +17,14 @@ mod ledger;
 mod serve;
 
 pub(crate) use audit::{AuditArgs, AuditCommand, ContextAuditArgs, ExactAuditArgs, SampleArgs};
-pub(crate) use baseline::{BaselineArgs, UnknownArg, WordsArg};
 pub(crate) use choose::ChooseArgs;
 pub(crate) use eval::{ChatArgs, EvalArgs, EvalCommand, EvalMechanismArg, PaperArgs};
 pub(crate) use ledger::{
     ExportFormat, LedgerArgs, LedgerAt, LedgerCommand, LimitArgs, data, make_data_folder,
 };
 pub(crate) use serve::ServeArgs;
+
+pub(crate) use baseline::{BaselineArgs, UnknownArg, WordsArg};
 
 /// Perturbs prompts under local differential privacy before they leave this machine.
 #[derive(Parser)]

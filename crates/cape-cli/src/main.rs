@@ -4,10 +4,10 @@ mod args;
 mod commands;
 mod failure;
 mod input;
+mod mechanism;
 mod memory;
 mod output;
 mod position;
-mod settings;
 mod warnings;
 
 use std::process::ExitCode;

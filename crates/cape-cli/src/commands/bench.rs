@@ -22,7 +22,7 @@ use serde::Serialize;
 use crate::args::{BenchArgs, ContextArg};
 use crate::commands::perturb::SIDE_BY_SIDE;
 use crate::failure::{Done, Failure, io};
-use crate::{output, settings};
+use crate::{mechanism, output};
 
 use self::timed::Timed;
 
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &BenchArgs) -> Done {
     }
     let options = Options {
         arithmetic: args.arithmetic.into(),
-        kernel: settings::kernel(args.kernel.as_deref())?,
+        kernel: mechanism::kernel(args.kernel.as_deref())?,
     };
     let reports = args.model.iter().map(|model| Report::new(model, args, options, &text));
     let reports: Vec<Report> = reports.collect::<Done<_>>()?;

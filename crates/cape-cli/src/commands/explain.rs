@@ -10,10 +10,10 @@ use serde::Serialize;
 
 use crate::args::ExplainArgs;
 use crate::failure::Done;
-use crate::settings::{Chosen, Ready};
+use crate::mechanism::{Chosen, Ready};
 use crate::{input, output, position};
 
-mod word;
+mod baseline;
 pub(crate) mod words;
 
 /// How many candidates are shown without `--all`.
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Done {
         Chosen::CapePaper(cape, device) => (cape, device),
         Chosen::Baseline(baseline, kind, about) => {
             let report =
-                word::Report::new(args, &ready, baseline, *kind, original, token.id, about)?;
+                baseline::Report::new(args, &ready, baseline, *kind, original, token.id, about)?;
             return output::print(&if args.json {
                 output::json_pretty(&report)
             } else {

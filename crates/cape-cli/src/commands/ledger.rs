@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use crate::args::{ExportFormat, LedgerArgs, LedgerCommand};
 use crate::failure::{Done, Failure, io};
-use crate::{output, settings};
+use crate::{mechanism, output};
 
 pub(crate) fn run(args: &LedgerArgs) -> Done {
-    let file = settings::proxy(None)?;
+    let file = mechanism::proxy(None)?;
     match &args.command {
         LedgerCommand::Show { at, limits, days, json } => {
             let (accounts, remembered) = read(&at.url(&file)?)?;

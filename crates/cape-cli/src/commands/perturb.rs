@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use crate::args::PerturbArgs;
 use crate::failure::{Done, Failure, io};
 use crate::output::{self, Statement};
-use crate::settings::Ready;
+use crate::mechanism::Ready;
 use crate::{input, memory, warnings};
 
 /// How many lines are read before they are perturbed side by side.

@@ -16,7 +16,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use crate::args::{self, ServeArgs};
 use crate::failure::{Done, Failure, io};
 use crate::output;
-use crate::settings::{self, Ready};
+use crate::mechanism::{self, Ready};
 
 pub(crate) fn run(args: &ServeArgs) -> Done {
     let settings = settings(args)?;
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &ServeArgs) -> Done {
         tracing::info!(target: "cape_proxy", %address, "listening");
     };
     let config = args.mechanism.config.clone();
-    let reload = move || match settings::proxy(config.as_deref()) {
+    let reload = move || match mechanism::proxy(config.as_deref()) {
         Ok(settings) => Some(settings.policy),
         Err(failure) => {
             output::note(&failure.during("the policy stays as it was"));
@@ -73,7 +73,7 @@ fn ask(prompt: &str, noisy: &str) -> Value {
 
 /// The file's settings, and the flags before them.
 fn settings(args: &ServeArgs) -> Done<Settings> {
-    let file = settings::proxy(args.mechanism.config.as_deref())?;
+    let file = mechanism::proxy(args.mechanism.config.as_deref())?;
     Ok(Settings {
         upstream: args.upstream.clone().or(file.upstream),
         listen: args.listen.unwrap_or(file.listen),

@@ -16,7 +16,7 @@ use serde::Serialize;
 use super::{up, wanting};
 use crate::args::ContextAuditArgs;
 use crate::failure::{Done, Failure};
-use crate::settings::{Chosen, Ready};
+use crate::mechanism::{Chosen, Ready};
 use crate::{input, output, position};
 
 pub(super) mod words;

@@ -18,7 +18,7 @@ use self::report::{Found, Metric, Pair, Paper, PerOutput, Report, Side};
 use super::wanting;
 use crate::args::ExactAuditArgs;
 use crate::failure::{Done, Failure};
-use crate::settings::{Chosen, Ready};
+use crate::mechanism::{Chosen, Ready};
 use crate::{input, output, position};
 
 pub(super) fn run(args: &ExactAuditArgs) -> Done {

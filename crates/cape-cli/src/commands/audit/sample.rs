@@ -16,7 +16,7 @@ use super::context::words;
 use crate::args::SampleArgs;
 use crate::commands::perturb::{SIDE_BY_SIDE, side_by_side};
 use crate::failure::{Done, Failure};
-use crate::settings::{Chosen, OnTokens, Ready};
+use crate::mechanism::{Chosen, OnTokens, Ready};
 use crate::{input, output, position};
 
 mod command;

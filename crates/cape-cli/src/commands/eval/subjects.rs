@@ -17,7 +17,7 @@ use cape_models::baselines::{self, Kind, Prepared, Source};
 use cape_models::{Device, Options};
 
 use crate::failure::Done;
-use crate::settings;
+use crate::mechanism;
 
 /// How many tokens the Bayes attack looks at for a position.
 pub(super) const BAYES_MOST: usize = 2000;
@@ -44,7 +44,7 @@ pub(super) struct Model {
 impl Model {
     pub(super) fn load(name: &str) -> Done<Self> {
         let span = Span::begin();
-        let device = settings::load(name, Options::default())?;
+        let device = mechanism::load(name, Options::default())?;
         let took = (span.seconds(), span.rise_mb());
         let id = format!("{name} {}", cape_models::short(&device.checksum()));
         Ok(Self { id, device, took })
@@ -144,7 +144,7 @@ pub(super) fn baseline(kind: Kind, model: &Model, words: Words<'_>) -> Done<Subj
     let corpus = words.corpus.map(Path::to_owned);
     let own = baselines::Settings { corpus, ..baselines::Settings::new(kind) };
     let (id, source) = if let Some(path) = words.vectors {
-        let vectors = Box::new(settings::load_vectors(path)?);
+        let vectors = Box::new(mechanism::load_vectors(path)?);
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let id = format!("{name} {}", cape_models::short(&vectors.checksum));
         (id, Source::Vectors(vectors, path))
@@ -152,7 +152,7 @@ pub(super) fn baseline(kind: Kind, model: &Model, words: Words<'_>) -> Done<Subj
         (model.id.clone(), Source::Device(&model.device))
     };
     let prepared = Prepared::new(&own, source, &mut |_, _| {})?;
-    settings::warn_of_lists(&prepared);
+    mechanism::warn_of_lists(&prepared);
     Ok(Subject::baseline(&id, prepared, BAYES_WORDS))
 }
 

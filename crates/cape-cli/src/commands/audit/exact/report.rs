@@ -6,7 +6,7 @@ use cape::audit::{Findings, words};
 use serde::Serialize;
 
 use super::super::up;
-use crate::settings::{Chosen, OnTokens};
+use crate::mechanism::{Chosen, OnTokens};
 
 /// What an audit found, whichever the mechanism.
 #[derive(Serialize)]

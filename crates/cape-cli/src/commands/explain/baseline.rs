@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::{SHOWN, shares};
 use crate::args::ExplainArgs;
 use crate::failure::{Done, Failure};
-use crate::settings::OnTokens;
+use crate::mechanism::OnTokens;
 
 #[derive(Serialize)]
 pub(super) struct Report<'a> {
