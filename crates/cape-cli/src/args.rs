@@ -10,7 +10,6 @@ use serde::Deserialize;
 use crate::failure::{Done, Failure};
 
 mod audit;
-mod baseline;
 mod choose;
 mod eval;
 mod ledger;
@@ -24,7 +23,7 @@ pub(crate) use ledger::{
 };
 pub(crate) use serve::ServeArgs;
 
-pub(crate) use baseline::{BaselineArgs, UnknownArg, WordsArg};
+pub(crate) use crate::settings::{BaselineArgs, UnknownArg, WordsArg};
 
 /// Perturbs prompts under local differential privacy before they leave this machine.
 #[derive(Parser)]

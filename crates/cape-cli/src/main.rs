@@ -8,6 +8,7 @@ mod mechanism;
 mod memory;
 mod output;
 mod position;
+mod settings;
 mod warnings;
 
 use std::process::ExitCode;
