@@ -1,11 +1,13 @@
 //! How a model computes.
 
 use cape_kernels::{Bits, Kernel};
+use serde::Deserialize;
 
 use crate::layers::Math;
 
 /// In which numbers a model computes its logits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Arithmetic {
     /// `Int16` for a model stored as integers on a machine that is fast at them, else `F32`.
     #[default]
@@ -20,6 +22,9 @@ pub enum Arithmetic {
 }
 
 impl Arithmetic {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Auto, Self::F32, Self::Int16, Self::Int8];
+
     /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -34,13 +39,7 @@ impl Arithmetic {
     /// The arithmetic of this name: `auto`, `f32`, `int16` or `int8`.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "auto" => Some(Self::Auto),
-            "f32" => Some(Self::F32),
-            "int16" => Some(Self::Int16),
-            "int8" => Some(Self::Int8),
-            _ => None,
-        }
+        Self::ALL.into_iter().find(|arithmetic| arithmetic.name() == name)
     }
 }
 
