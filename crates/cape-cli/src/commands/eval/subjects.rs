@@ -1,4 +1,4 @@
-//! What is evaluated: Cape on words, the paper's mechanism, and what they are compared with.
+//! The mechanisms that are evaluated: Cape on words, the paper's, and the baselines.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use cape_models::baselines::{self, Kind, Prepared, Source};
 use cape_models::{Device, Options};
 
 use crate::failure::Done;
-use crate::mechanism;
+use crate::load;
 
 /// How many tokens the Bayes attack looks at for a position.
 pub(super) const BAYES_MOST: usize = 2000;
@@ -37,14 +37,14 @@ pub(super) struct Model {
     /// A name that changes with it.
     pub(super) id: String,
     pub(super) device: Device,
-    /// What it took to load: seconds and megabytes.
+    /// Seconds and megabytes that loading took.
     took: (f64, f64),
 }
 
 impl Model {
     pub(super) fn load(name: &str) -> Done<Self> {
         let span = Span::begin();
-        let device = mechanism::load(name, Options::default())?;
+        let device = load::device(name, Options::default())?;
         let took = (span.seconds(), span.rise_mb());
         let id = format!("{name} {}", cape_models::short(&device.checksum()));
         Ok(Self { id, device, took })
@@ -87,12 +87,12 @@ impl<'a> Made<'a> {
 
 /// Where the other mechanisms have their words from, and how frequent those are.
 #[derive(Clone, Copy)]
-pub(super) struct Words<'a> {
+pub(super) struct WordSource<'a> {
     pub(super) vectors: Option<&'a Path>,
     pub(super) corpus: Option<&'a Path>,
 }
 
-impl Words<'_> {
+impl WordSource<'_> {
     /// The model that the words are of, where they are not of a file.
     pub(super) fn model<'a>(&self, model: &'a Model) -> Option<&'a Model> {
         self.vectors.is_none().then_some(model)
@@ -139,12 +139,12 @@ pub(super) fn papers(
     Ok(Subject::cape(name, &model.id, &model.device, settings, Some(most)))
 }
 
-/// What it is compared with, on word vectors or, without them, on the embeddings of a model.
-pub(super) fn baseline(kind: Kind, model: &Model, words: Words<'_>) -> Done<Subject> {
+/// A baseline on word vectors or, without them, on the embeddings of a model.
+pub(super) fn baseline(kind: Kind, model: &Model, words: WordSource<'_>) -> Done<Subject> {
     let corpus = words.corpus.map(Path::to_owned);
     let own = baselines::Settings { corpus, ..baselines::Settings::new(kind) };
     let (id, source) = if let Some(path) = words.vectors {
-        let vectors = Box::new(mechanism::load_vectors(path)?);
+        let vectors = Box::new(load::word_vectors(path)?);
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let id = format!("{name} {}", cape_models::short(&vectors.checksum));
         (id, Source::Vectors(vectors, path))
@@ -152,7 +152,7 @@ pub(super) fn baseline(kind: Kind, model: &Model, words: Words<'_>) -> Done<Subj
         (model.id.clone(), Source::Device(&model.device))
     };
     let prepared = Prepared::new(&own, source, &mut |_, _| {})?;
-    mechanism::warn_of_lists(&prepared);
+    load::warn_of_lists(&prepared);
     Ok(Subject::baseline(&id, prepared, BAYES_WORDS))
 }
 
