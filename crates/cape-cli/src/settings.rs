@@ -99,8 +99,8 @@ settings! {
     CapeSettings {
         /// Privacy budget ε₁ between any two protected words [default: 8]
         ///
-        /// Smaller is more private and less useful. Other mechanisms (--mechanism) take it as their
-        /// own ε, which means something else [default: 6].
+        /// Smaller is more private and less useful. Another mechanism takes it as its own ε, which means
+        /// something else [default: 6].
         #[arg(short, long, env = "CAPE_EPSILON")]
         epsilon: Option<f64>,
 
@@ -108,17 +108,21 @@ settings! {
         #[arg(short, long, env = "CAPE_PROFILE", value_parser = profiles())]
         profile: Option<Profile>,
 
-        /// Protect this word in any case, or the words of a file, one a line; may be repeated
+        /// Protect a word, or the words in a file; may be repeated
+        ///
+        /// Upper and lower case do not matter. A file has one word a line.
         #[arg(long, env = "CAPE_PROTECT", value_name = "WORD|FILE")]
         #[serde(deserialize_with = "one_or_several")]
         protect: Vec<WordOrFile>,
 
-        /// Send this word or phrase unchanged, or those of a file; no ε covers it; may be repeated
+        /// Send a word or phrase unchanged, or those in a file; may be repeated
+        ///
+        /// No ε covers them. A file has one phrase a line.
         #[arg(long, env = "CAPE_KEEP", value_name = "PHRASE|FILE")]
         #[serde(deserialize_with = "one_or_several")]
         keep: Vec<WordOrFile>,
 
-        /// Treat this word as ordinary in any case, or the words of a file; may be repeated
+        /// Treat a word as ordinary, or the words in a file; may be repeated
         #[arg(long, env = "CAPE_ORDINARY", value_name = "WORD|FILE", help_heading = MORE)]
         #[serde(deserialize_with = "one_or_several")]
         ordinary: Vec<WordOrFile>,
@@ -139,7 +143,7 @@ settings! {
         #[arg(long, env = "CAPE_EPSILON_ORDINARY", value_name = "EPSILON", help_heading = MORE)]
         epsilon_ordinary: Option<f64>,
 
-        /// What the text is, which decides how it is cut into words [default: prose]
+        /// Kind of text, which decides how it is cut into words [default: prose]
         #[arg(long, env = "CAPE_FORMAT", help_heading = MORE, value_parser = one_of(
             Format::ALL,
             Format::as_str,

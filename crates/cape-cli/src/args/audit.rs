@@ -40,7 +40,7 @@ pub(crate) struct ExactAuditArgs {
     /// The prompt; without it, stdin is read
     pub(crate) text: Option<String>,
 
-    /// Number of the word, from 1; with a mechanism on tokens, of the sensitive token
+    /// Number of the word, from 1 (on tokens: of the sensitive token)
     #[arg(short, long, value_name = "NUMBER", alias = "token")]
     pub(crate) word: usize,
 
@@ -52,13 +52,13 @@ pub(crate) struct ExactAuditArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+
     /// The release of the prompt, for the released context; without it, the other sensitive tokens are
     /// masked
     #[arg(long, value_name = "TEXT", help_heading = PAPER, hide_short_help = true)]
     pub(crate) released: Option<String>,
-
-    #[command(flatten)]
-    pub(crate) settings: Settings,
 }
 
 /// The other mechanisms have no context.
@@ -71,7 +71,7 @@ pub(crate) struct ContextAuditArgs {
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["word", "replace"])]
     pub(crate) other: Option<String>,
 
-    /// Number of the word, or sensitive token, that is changed, from 1 [default: each in turn]
+    /// Number of the word or token that is changed, from 1 [default: each in turn]
     #[arg(short, long, value_name = "NUMBER", alias = "token")]
     pub(crate) word: Option<usize>,
 
@@ -121,7 +121,7 @@ pub(crate) struct SampleArgs {
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["word", "replace"])]
     pub(crate) other: Option<String>,
 
-    /// Without --other: number of the word, or sensitive token, in which the prompts differ, from 1
+    /// Without --other: number of the word or token in which the prompts differ, from 1
     #[arg(short, long, value_name = "NUMBER", alias = "token", default_value_t = 1)]
     pub(crate) word: usize,
 

@@ -4,6 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+/// Headings of help.
+const COLUMNS: &str = "Columns of the file";
+const MODELS: &str = "Models and vectors";
+const CHAT: &str = "Chat models";
+
 /// Everything comes from flags, so that the command line says what was measured.
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
@@ -61,31 +66,31 @@ pub(crate) struct EvalArgs {
     pub(crate) out: PathBuf,
 
     /// Column of the text [default: text, sentence, prompt, question or content]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = COLUMNS)]
     pub(crate) text_column: Option<String>,
 
     /// Column of a second text that belongs to the first [default: sentence, after a question]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = COLUMNS)]
     pub(crate) second_column: Option<String>,
 
     /// Column of the label [default: label]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = COLUMNS)]
     pub(crate) label_column: Option<String>,
 
     /// Device model of cape-paper, and of the attacks on all mechanisms
-    #[arg(long, value_name = "NAME|DIR", default_value = cape_models::DEFAULT)]
+    #[arg(long, value_name = "NAME|DIR", help_heading = MODELS, default_value = cape_models::DEFAULT)]
     pub(crate) model: String,
 
     /// Word vectors of santext, custext and inferdpt [default: the embeddings of the device model]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = MODELS)]
     pub(crate) vectors: Option<PathBuf>,
 
     /// Public text that shows how frequent words are [default: the order of the vectors]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = MODELS)]
     pub(crate) corpus: Option<PathBuf>,
 
     /// Sentence encoder that compares meanings, for example all-MiniLM-L6-v2 or SimCSE
-    #[arg(long, value_name = "NAME|DIR")]
+    #[arg(long, value_name = "NAME|DIR", help_heading = MODELS)]
     pub(crate) encoder: Option<String>,
 
     #[command(flatten)]
@@ -97,6 +102,7 @@ pub(crate) struct EvalArgs {
 
 /// Flags under which a chat model sees the prompts themselves.
 #[derive(Args)]
+#[command(next_help_heading = CHAT)]
 pub(crate) struct OriginalsArgs {
     /// Have the chat model continue the first so many words of each prompt, for coherence and alignment
     /// (50 in the paper); it then sees the prompts themselves, and must be on this machine
@@ -115,6 +121,7 @@ pub(crate) struct OriginalsArgs {
 
 /// A chat model.
 #[derive(Args)]
+#[command(next_help_heading = CHAT)]
 pub(crate) struct ChatArgs {
     /// Address, ending in /v1, of an OpenAI-compatible chat model that classifies and attacks. It gets
     /// the releases; a key is taken from OPENAI_API_KEY
@@ -183,9 +190,6 @@ pub(crate) struct PaperArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) vectors: Option<PathBuf>,
 
-    #[command(flatten)]
-    pub(crate) chat: ChatArgs,
-
     /// Values of ε [default: 1,2,3,6,10,14,20]
     #[arg(short, long, value_name = "ε,…", value_delimiter = ',', allow_negative_numbers = true)]
     pub(crate) epsilons: Vec<f64>,
@@ -205,6 +209,9 @@ pub(crate) struct PaperArgs {
     /// Folder for the records and the report
     #[arg(short, long, value_name = "DIR", default_value = "cape-paper")]
     pub(crate) out: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) chat: ChatArgs,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]

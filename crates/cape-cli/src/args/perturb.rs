@@ -17,7 +17,7 @@ pub(crate) struct PerturbArgs {
     /// The prompt; without it, stdin is read, which keeps it out of the shell's history
     pub(crate) text: Option<String>,
 
-    /// Treat every line of the input as a prompt; a word becomes the same in all of them
+    /// Treat every line as a prompt; a word becomes the same in all of them
     #[arg(long, help_heading = IO)]
     pub(crate) lines: bool,
 
@@ -29,18 +29,18 @@ pub(crate) struct PerturbArgs {
     #[arg(short, long, help_heading = IO, value_name = "TEXT", conflicts_with = "json")]
     pub(crate) instruction: Option<String>,
 
-    /// Repeat the draws of earlier releases with this file, so that a word always becomes the same
+    /// Repeat earlier draws with this file: a word always becomes the same
     ///
     /// The file is made if it does not exist. It holds a secret and none of your words. Keep it to
     /// yourself: with it, a release tells much more about your words.
     #[arg(long, help_heading = IO, value_name = "FILE", conflicts_with = "seed")]
     pub(crate) memory: Option<PathBuf>,
 
-    /// Print the release as JSON, for you alone: it holds the original words, too
+    /// Print the release as JSON, with the original words: for you alone
     #[arg(long, help_heading = IO)]
     pub(crate) json: bool,
 
-    /// Show on stderr what was replaced (to draw again until you like it voids ε)
+    /// Show on stderr what was replaced; drawing until you like it voids ε
     #[arg(long, help_heading = IO, conflicts_with = "lines")]
     pub(crate) diff: bool,
 
@@ -57,7 +57,7 @@ pub(crate) struct ExplainArgs {
     /// The prompt; without it, stdin is read
     pub(crate) text: Option<String>,
 
-    /// Number of the word, from 1; with a mechanism on tokens, of the sensitive token
+    /// Number of the word, from 1 (on tokens: of the sensitive token)
     #[arg(short, long, value_name = "NUMBER", alias = "token")]
     pub(crate) word: usize,
 
@@ -69,11 +69,11 @@ pub(crate) struct ExplainArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+
     /// The release of the prompt, for the released context; without it, the other sensitive tokens are
     /// masked
     #[arg(long, value_name = "TEXT", help_heading = PAPER, hide_short_help = true)]
     pub(crate) released: Option<String>,
-
-    #[command(flatten)]
-    pub(crate) settings: Settings,
 }

@@ -9,13 +9,13 @@ use crate::settings::{CapeSettings, ProxySettings, SettingsFile};
 #[derive(Args)]
 #[command(after_help = "Example: cape serve --upstream https://api.openai.com/v1\n\n\
     Then give clients http://127.0.0.1:8787/v1 as their base URL (Anthropic's clients: without /v1).\n\
-    Settings may also be variables (CAPE_UPSTREAM), or lines of cape.toml: those of the proxy in [proxy],\n\
-    and in [proxy.policy] what may pass besides perturbed text; SIGHUP reads the policy again.")]
+    Settings may also be variables (CAPE_UPSTREAM=…) or lines of cape.toml ([proxy] has the proxy's).\n\
+    What may pass besides perturbed text is set in [proxy.policy]; SIGHUP reads it again.")]
 pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(crate) proxy: ProxySettings,
 
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = None::<&str>)]
     pub(crate) cape: CapeSettings,
 
     #[command(flatten)]
