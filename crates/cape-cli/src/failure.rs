@@ -170,11 +170,11 @@ impl From<cape_proxy::Error> for Failure {
     fn from(error: cape_proxy::Error) -> Self {
         use cape_proxy::Error as E;
         let (hint, usage) = match error {
-            E::Address(_) => ("it is like https://api.openai.com/v1", true),
+            E::Address(_) => ("an address looks like https://api.openai.com/v1", true),
             E::ExtractorElsewhere => ("--extractor-elsewhere allows it, if you trust it", true),
-            E::Unproven => ("take --mechanism cape, the default", true),
+            E::Unproven => ("remove `mechanism` from cape.toml: the default is proven", true),
             E::Pem | E::Tls(_) => ("give --tls-certificate and --tls-key, files of PEM", true),
-            E::Io { .. } => ("take another --listen; 127.0.0.1:0 finds a free port", false),
+            E::Io { .. } => ("choose another --listen; 127.0.0.1:0 finds a free port", false),
             _ => ("`cape serve --help` explains every setting", false),
         };
         Self { code: if usage { 2 } else { 1 }, ..Self::of(&error, Some(hint)) }
@@ -212,7 +212,7 @@ impl From<HubError> for Failure {
             }
             E::NoHome => "set HF_HOME to a folder",
             E::Offline(_) => "unset HF_HUB_OFFLINE to fetch it",
-            E::Endpoint => "it is like https://host; unset it for the public hub",
+            E::Endpoint => "it looks like https://host; unset it for the public hub",
             E::NoModel(_) => "check the name; for a private model, set HF_TOKEN",
             E::Denied(_) => "accept the model's terms on the hub, and set HF_TOKEN",
             E::Connection { .. } => {

@@ -4,6 +4,8 @@ mod args;
 mod commands;
 mod failure;
 mod input;
+mod load;
+mod mechanism;
 mod memory;
 mod output;
 mod position;

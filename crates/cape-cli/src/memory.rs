@@ -29,8 +29,8 @@ fn read(path: &Path, file: File) -> Done<Secret> {
     let secret = secret.filter(|_| lines.next().is_none());
     secret.map(|bytes| Secret::from_bytes(&bytes)).ok_or_else(|| {
         Failure::new(
-            format!("{} is no memory of cape", path.display()),
-            "name a file that is not there yet, or one that --memory made",
+            format!("{} is not a file of --memory", path.display()),
+            "name a file that does not exist yet, or one that --memory made",
         )
     })
 }

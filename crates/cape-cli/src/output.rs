@@ -1,4 +1,4 @@
-//! What people and machines read: the privacy statement, the view of what was replaced, progress.
+//! Output for people and machines: the privacy statement, the view of what was replaced, progress.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -66,7 +66,7 @@ impl<'a> Statement<'a> {
         }
     }
 
-    /// What is promised.
+    /// The promise in words.
     fn promise(&self) -> String {
         let Guarantee { nominal, bound, protected, notion, evidence, .. } = self.guarantee;
         let name = self.sanitizer.about().mechanism;
@@ -113,7 +113,7 @@ impl<'a> Statement<'a> {
         }
     }
 
-    /// What it comes to for a prompt, or for all of them.
+    /// The ε of a whole prompt, or of all prompts.
     fn spent(&self) -> String {
         let prompts = match self.prompts {
             1 => String::new(),
@@ -137,7 +137,7 @@ impl<'a> Statement<'a> {
         }
     }
 
-    /// What that means for a word, from the law's integers.
+    /// The meaning for one word, from the law's integers.
     fn in_practice(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = |share: f64| {
             let percent = (share * 1000.0).ceil() / 10.0;
@@ -234,6 +234,11 @@ pub(crate) fn json(value: &impl Serialize) -> String {
 
 pub(crate) fn json_pretty(value: &impl Serialize) -> String {
     serde_json::to_string_pretty(value).expect("plain data")
+}
+
+/// Prints a report as JSON or for people.
+pub(crate) fn print_report(report: &(impl Serialize + fmt::Display), json: bool) -> Done {
+    print(&if json { json_pretty(report) } else { report.to_string() })
 }
 
 /// Writes a line to stdout; an end of line that is there already is not doubled. A reader that has

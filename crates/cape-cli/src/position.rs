@@ -19,8 +19,8 @@ pub(crate) fn sensitive(tokens: &Tokens, k: usize) -> Done<usize> {
     })
 }
 
-/// What was drawn when the token at `i` is: what comes after it has not been drawn yet. Without a
-/// release nothing is known of what came before it either.
+/// The draws that are known when the token at `i` is drawn: those before it. Without a release none is
+/// known.
 pub(crate) fn drawn(
     text: &str,
     tokens: &Tokens,

@@ -1,518 +1,334 @@
-//! Flags, `CAPE_*` variables and `cape.toml` made into a mechanism's settings.
+//! Which settings are there? Each is declared once, and is a flag, a `CAPE_*` variable and a key of
+//! cape.toml: flags come before variables, variables before the file, and the file before defaults.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
 use cape::context::Context;
-use cape::keep::KeepList;
-use cape::law::Shape;
 use cape::levels::Profile;
-use cape::lexicon::Lexicon;
-use cape::mechanism::cape::{self as words, Cape};
-use cape::mechanism::cape_paper::{self, CapePaper};
-use cape::mechanism::{Baseline, Mechanism, Unknown};
-use cape::privacy::{Epsilon, Guarantee};
-use cape::sanitizer::{About, Sanitizer};
-use cape::tokenizer::{Split, Tokenizer};
-use cape::utility::Utility;
-use cape_models::{
-    Arithmetic, BaselineKind, BaselineSettings, CompactFile, Device, Kernel, LoadPhase, Options,
-    PreparedBaseline, Vectors, WordSource,
-};
+use cape::mechanism::Unknown;
+use cape::tokenizer::Split;
+use cape_models::Arithmetic;
+use cape_models::BaselineKind;
+use clap::Args;
 use serde::Deserialize;
 
-use crate::args::{
-    ArithmeticArg, ContextArg, FormatArg, MechanismArg, MechanismArgs, ProfileArg, UnknownArg,
-    WordsArg,
-};
-use crate::failure::{Done, Failure, io};
-use crate::output::{self, note};
+use crate::failure::{Done, Failure};
 
-const FILE: &str = "cape.toml";
+mod choices;
+mod file;
+mod listed;
+mod proxy;
 
-/// ε of the mechanisms on tokens: the paper's usual.
-const EPSILON: f64 = 6.0;
+pub(crate) use choices::{MechanismName, arithmetics, contexts, one_of, profiles};
+pub(crate) use file::File;
+pub(crate) use listed::words;
+pub(crate) use proxy::{LedgerPlace, LimitSettings, ProxySettings};
 
-/// What `cape.toml` may hold; the flags of the same names come first.
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct File {
-    mechanism: Option<MechanismArg>,
-    epsilon: Option<f64>,
-    profile: Option<ProfileArg>,
-    #[serde(default)]
-    protect: Words,
-    #[serde(default)]
-    ordinary: Words,
-    #[serde(default)]
-    keep: Words,
-    k: Option<usize>,
-    alpha: Option<f64>,
-    epsilon_ordinary: Option<f64>,
-    format: Option<FormatArg>,
-    #[serde(default)]
-    any_script: bool,
-    context: Option<ContextArg>,
-    lambda_l: Option<f64>,
-    lambda_d: Option<f64>,
-    bucket_count: Option<usize>,
-    model: Option<String>,
-    arithmetic: Option<ArithmeticArg>,
-    kernel: Option<String>,
-    vectors: Option<PathBuf>,
-    corpus: Option<PathBuf>,
-    unknown: Option<UnknownArg>,
-    words: Option<WordsArg>,
-    list_size: Option<usize>,
-    sensitive_share: Option<f64>,
-    frequent_drawn: Option<f64>,
-    proxy: Option<cape_proxy::Settings>,
-    /// Where the file lies: its paths begin there.
-    #[serde(skip)]
-    folder: PathBuf,
-}
+use choices::Format;
+use listed::{WordOrFile, one_or_several};
 
-/// Words, or files of them: one, or a list. What is wrong with it is said without a word of it.
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "a word or a file is missing: write \"…\" or [\"…\", \"…\"]")]
-enum Words {
-    One(String),
-    Several(Vec<String>),
-}
+/// A value that flags may leave to the file.
+pub(crate) trait Setting: Sized {
+    fn is_given(&self) -> bool;
 
-impl Default for Words {
-    fn default() -> Self {
-        Self::Several(Vec::new())
+    fn or(self, file: Self) -> Self {
+        if self.is_given() { self } else { file }
     }
 }
 
-impl Words {
-    fn as_slice(&self) -> &[String] {
-        match self {
-            Self::One(word) => std::slice::from_ref(word),
-            Self::Several(words) => words,
+impl<T> Setting for Option<T> {
+    fn is_given(&self) -> bool {
+        self.is_some()
+    }
+}
+
+impl<T> Setting for Vec<T> {
+    fn is_given(&self) -> bool {
+        !self.is_empty()
+    }
+}
+
+impl Setting for bool {
+    fn is_given(&self) -> bool {
+        *self
+    }
+}
+
+/// Declares a group of settings that clap and serde both fill.
+macro_rules! settings {
+    ($(#[$about:meta])* $name:ident { $($(#[$flag:meta])* $field:ident: $type:ty,)* }) => {
+        #[derive(Args, Clone, Default, Deserialize)]
+        #[serde(default, rename_all = "kebab-case")]
+        $(#[$about])*
+        pub(crate) struct $name {
+            $($(#[$flag])* pub(crate) $field: $type,)*
         }
-    }
-}
 
-/// The mechanism that was asked for, ready for prompts.
-pub(crate) enum Ready {
-    /// Cape on words.
-    Cape(Box<Cape>),
-    /// A mechanism on tokens.
-    Tokens(Box<OnTokens>),
-}
-
-/// A mechanism on tokens, with what cuts texts for it.
-pub(crate) struct OnTokens {
-    pub(crate) tokenizer: Arc<Tokenizer>,
-    pub(crate) keep: KeepList,
-    pub(crate) chosen: Chosen,
-    /// The user's own list of words to keep.
-    listed: Vec<String>,
-}
-
-/// Which of them.
-pub(crate) enum Chosen {
-    CapePaper(CapePaper, Device),
-    Baseline(Baseline, BaselineKind, String),
-}
-
-impl Ready {
-    /// Settings, model and lists from the arguments. What is wrong with the settings is found
-    /// before the model is loaded.
-    pub(crate) fn new(args: &MechanismArgs) -> Done<Self> {
-        let file = File::read(args.config.as_deref())?;
-        let mechanism = args.mechanism.or(file.mechanism).unwrap_or(MechanismArg::Cape);
-        fitting(args, mechanism)?;
-        let keep = listed(&args.keep, file.keep.as_slice(), &file.folder)?;
-        let kind = match mechanism {
-            MechanismArg::Cape => {
-                let settings = on_words(args, &file, keep)?;
-                return Ok(Self::Cape(Box::new(Cape::new(Lexicon::embedded(), settings)?)));
+        impl $crate::settings::Setting for $name {
+            fn is_given(&self) -> bool {
+                self.fields().iter().any(|(_, given)| *given)
             }
-            MechanismArg::CapePaper => None,
-            MechanismArg::Santext => Some(BaselineKind::Santext),
-            MechanismArg::SantextPlus => Some(BaselineKind::SantextPlus),
-            MechanismArg::Custext => Some(BaselineKind::Custext),
-            MechanismArg::CustextPlus => Some(BaselineKind::CustextPlus),
-            MechanismArg::Inferdpt => Some(BaselineKind::Inferdpt),
-        };
-        let epsilon = Epsilon::new(args.epsilon.or(file.epsilon).unwrap_or(EPSILON))?;
-        OnTokens::new(args, &file, kind, epsilon, keep).map(|tokens| Self::Tokens(Box::new(tokens)))
-    }
 
-    /// What perturbs texts.
-    pub(crate) fn into_sanitizer(self) -> Sanitizer {
-        match self {
-            Self::Cape(cape) => Sanitizer::words(*cape),
-            Self::Tokens(tokens) => tokens.into_sanitizer(),
-        }
-    }
-}
-
-impl OnTokens {
-    fn new(
-        args: &MechanismArgs,
-        file: &File,
-        kind: Option<BaselineKind>,
-        epsilon: Epsilon,
-        listed: Vec<String>,
-    ) -> Done<Self> {
-        let settings = on_pieces(args, file, epsilon)?;
-        let options = options(args, file)?;
-        let model = args.paper.model.as_deref().or(file.model.as_deref());
-        let model = || load(model.unwrap_or(cape_models::DEFAULT), options);
-        let (tokenizer, mut keep, chosen) = match kind {
-            None => {
-                let device = model()?;
-                let cape = CapePaper::new(Arc::clone(&device.model), settings)?;
-                let tokenizer = Arc::clone(&device.tokenizer);
-                (tokenizer, KeepList::default(), Chosen::CapePaper(cape, device))
+            fn or(self, file: Self) -> Self {
+                Self { $($field: $crate::settings::Setting::or(self.$field, file.$field),)* }
             }
-            Some(kind) => {
-                let prepared = prepared(kind, args, file, model)?;
-                let mechanism = prepared.mechanism(epsilon)?;
-                let chosen = Chosen::Baseline(mechanism, kind, prepared.about);
-                (prepared.tokenizer, prepared.keep, chosen)
+        }
+
+        impl $name {
+            /// The names of all of them, and which were given.
+            pub(crate) fn fields(&self) -> Vec<(String, bool)> {
+                let given = [$((
+                    stringify!($field),
+                    $crate::settings::Setting::is_given(&self.$field),
+                ),)*];
+                given.map(|(name, given)| (name.replace('_', "-"), given)).into()
             }
-        };
-        tokenizer.keep(&listed.join("\n"), &mut keep).map_err(|error| {
-            Failure::from(error).during("the list of words to keep cannot be used")
-        })?;
-        Ok(Self { tokenizer, keep, chosen, listed })
-    }
-
-    fn into_sanitizer(self) -> Sanitizer {
-        let name = self.name();
-        let listed = self.listed.join("\u{1f}");
-        let epsilon = self.guarantee().nominal.get();
-        let (mechanism, words, what): (Box<dyn Mechanism>, _, _) = match self.chosen {
-            Chosen::CapePaper(cape, device) => {
-                let cape_paper::Settings { context, utility, bucket_count, .. } = *cape.settings();
-                let (l, d, model) = (utility.l(), utility.d(), device.checksum());
-                let what = format!(
-                    "context={} lambda-l={l} lambda-d={d} buckets={bucket_count} model={}",
-                    context.as_str(),
-                    cape_models::short(&model),
-                );
-                (Box::new(cape), None, what)
-            }
-            Chosen::Baseline(baseline, _, about) => {
-                (Box::new(baseline), Some(about.clone()), about)
-            }
-        };
-        let fingerprint = format!("{name} epsilon={epsilon} {what} keep={listed}");
-        let about = About { mechanism: name, words, fingerprint };
-        Sanitizer::tokens(self.tokenizer, self.keep, mechanism, about)
-    }
-
-    pub(crate) fn guarantee(&self) -> Guarantee {
-        match &self.chosen {
-            Chosen::CapePaper(cape, _) => cape.guarantee(),
-            Chosen::Baseline(baseline, ..) => baseline.guarantee(),
         }
-    }
-
-    /// The mechanism's name, as users write it.
-    pub(crate) fn name(&self) -> &'static str {
-        match &self.chosen {
-            Chosen::CapePaper(..) => "cape-paper",
-            Chosen::Baseline(_, kind, _) => kind.name(),
-        }
-    }
-}
-
-/// The section `[proxy]` of the settings file.
-pub(crate) fn proxy(config: Option<&Path>) -> Done<cape_proxy::Settings> {
-    Ok(File::read(config)?.proxy.unwrap_or_default())
-}
-
-/// A flag that the mechanism has no use for was given in error.
-fn fitting(args: &MechanismArgs, mechanism: MechanismArg) -> Done {
-    use MechanismArg::{Cape, CapePaper, Custext, CustextPlus, SantextPlus};
-    let (paper, other) = (&args.paper, &args.baseline);
-    let is = |mechanisms: &[MechanismArg]| mechanisms.contains(&mechanism);
-    let (cape, on_pieces) = (is(&[Cape]), is(&[CapePaper]));
-    let baseline = !cape && !on_pieces;
-    let flags = [
-        ("--profile", args.profile.is_some(), cape),
-        ("--protect", !args.protect.is_empty(), cape),
-        ("--ordinary", !args.ordinary.is_empty(), cape),
-        ("--k", args.k.is_some(), cape),
-        ("--alpha", args.alpha.is_some(), cape),
-        ("--epsilon-ordinary", args.epsilon_ordinary.is_some(), cape),
-        ("--format", args.format.is_some(), cape),
-        ("--any-script", args.any_script, cape),
-        ("--context", paper.context.is_some(), on_pieces),
-        ("--lambda-l", paper.lambda_l.is_some(), on_pieces),
-        ("--lambda-d", paper.lambda_d.is_some(), on_pieces),
-        ("--bucket-count", paper.bucket_count.is_some(), on_pieces),
-        ("--model", paper.model.is_some(), !cape),
-        ("--arithmetic", paper.arithmetic.is_some(), !cape),
-        ("--kernel", paper.kernel.is_some(), !cape),
-        ("--vectors", other.vectors.is_some(), baseline),
-        ("--corpus", other.corpus.is_some(), baseline),
-        ("--unknown", other.unknown.is_some(), baseline),
-        ("--words", other.words.is_some(), baseline),
-        ("--list-size", other.list_size.is_some(), is(&[Custext, CustextPlus])),
-        ("--sensitive-share", other.sensitive_share.is_some(), is(&[SantextPlus])),
-        ("--frequent-drawn", other.frequent_drawn.is_some(), is(&[SantextPlus])),
-    ];
-    match flags.iter().find(|(_, given, fits)| *given && !fits) {
-        Some((flag, ..)) => {
-            let name = clap::ValueEnum::to_possible_value(&mechanism);
-            let name = name.map_or_else(String::new, |name| name.get_name().to_owned());
-            Err(Failure::usage(
-                format!("{flag} has no meaning for {name}"),
-                "`cape perturb --help` says which settings go with which --mechanism",
-            ))
-        }
-        None => Ok(()),
-    }
-}
-
-/// Words and phrases that were given one by one or as files, one a line; flags before those of the
-/// settings file, whose paths begin in its folder.
-fn listed(flags: &[String], file: &[String], folder: &Path) -> Done<Vec<String>> {
-    let (given, folder) = if flags.is_empty() { (file, folder) } else { (flags, Path::new("")) };
-    let mut words = Vec::new();
-    for word_or_file in given {
-        let path = folder.join(word_or_file);
-        if path.is_file() {
-            let text = std::fs::read_to_string(&path)
-                .map_err(|error| io(format!("cannot read {}", path.display()), &error))?;
-            let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-            let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-            words.extend(lines.map(str::to_owned));
-        } else if looks_like_a_file(word_or_file) {
-            return Err(Failure::usage(
-                // its name may be a word that is not to be shown
-                "a file of words that was given is not there",
-                "to give words themselves, write each of them, without a path or an ending",
-            ));
-        } else {
-            words.push(word_or_file.trim().to_owned());
-        }
-    }
-    Ok(words)
-}
-
-/// Whether a word can only be meant as the name of a file: taken as a word, it would protect nothing.
-fn looks_like_a_file(word: &str) -> bool {
-    let ending = Path::new(word).extension().and_then(|ending| ending.to_str());
-    ["/", "./", "../", "~/"].iter().any(|start| word.starts_with(start))
-        || ending.is_some_and(|ending| FILE_ENDINGS.contains(&ending))
-}
-
-/// How files with words end.
-const FILE_ENDINGS: [&str; 6] = ["txt", "csv", "tsv", "list", "lst", "words"];
-
-/// The settings of Cape on words.
-fn on_words(args: &MechanismArgs, file: &File, keep: Vec<String>) -> Done<words::Settings> {
-    let epsilon = |given: Option<f64>| given.map(Epsilon::new).transpose();
-    let defaults = words::Settings::default();
-    Ok(words::Settings {
-        profile: args.profile.or(file.profile).map_or(Profile::Personal, Profile::from),
-        epsilon: epsilon(args.epsilon.or(file.epsilon))?.unwrap_or(defaults.epsilon),
-        shape: Shape {
-            k: args.k.or(file.k).unwrap_or(defaults.shape.k),
-            alpha: args.alpha.or(file.alpha).or(defaults.shape.alpha),
-        },
-        epsilon_ordinary: epsilon(args.epsilon_ordinary.or(file.epsilon_ordinary))?,
-        protect: listed(&args.protect, file.protect.as_slice(), &file.folder)?,
-        ordinary: listed(&args.ordinary, file.ordinary.as_slice(), &file.folder)?,
-        keep,
-        any_script: args.any_script || file.any_script,
-        cut: match args.format.or(file.format) {
-            Some(FormatArg::Prose) | None => cape::units::Options::default(),
-            Some(FormatArg::Code) => cape::units::Options { code: true, json: false },
-            Some(FormatArg::Json) => cape::units::Options { code: false, json: true },
-        },
-    })
-}
-
-/// A baseline with its words: from a file, or from the device model.
-fn prepared(
-    kind: BaselineKind,
-    args: &MechanismArgs,
-    file: &File,
-    model: impl FnOnce() -> Done<Device>,
-) -> Done<PreparedBaseline> {
-    let (args, defaults) = (&args.baseline, BaselineSettings::new(kind));
-    let settings = BaselineSettings {
-        unknown: args.unknown.or(file.unknown).map(|unknown| match unknown {
-            UnknownArg::Replace => Unknown::Replace,
-            UnknownArg::Keep => Unknown::Keep,
-            UnknownArg::Drop => Unknown::Drop,
-        }),
-        split: match args.words.or(file.words) {
-            Some(WordsArg::Whitespace) => Split::Whitespace,
-            Some(WordsArg::Punctuation) | None => Split::Punctuation,
-        },
-        corpus: args.corpus.clone().or_else(|| file.corpus.clone()),
-        list_size: args.list_size.or(file.list_size).unwrap_or(defaults.list_size),
-        sensitive_share: args
-            .sensitive_share
-            .or(file.sensitive_share)
-            .unwrap_or(defaults.sensitive_share),
-        frequent_drawn: args
-            .frequent_drawn
-            .or(file.frequent_drawn)
-            .unwrap_or(defaults.frequent_drawn),
-        ..defaults
     };
-    let lists = output::bar(0, "words on lists");
-    let mut progress = |done, total| {
-        lists.set_length(total);
-        lists.set_position(done);
-    };
-    let path = args.vectors.as_deref().or(file.vectors.as_deref());
-    if kind == BaselineKind::Inferdpt && path.is_none() {
-        let given = [("--corpus", args.corpus.is_some()), ("--words", args.words.is_some())];
-        if let Some((flag, _)) = given.iter().find(|(_, given)| *given) {
-            return Err(Failure::usage(
-                format!("{flag} has no meaning for inferdpt on the pieces of the device model"),
-                "it goes with --vectors",
-            ));
+}
+use settings;
+
+/// Headings of `--help`; what is under them is no part of `-h`.
+const MORE: &str = "More settings";
+const OTHERS: &str = "Other mechanisms, for comparison";
+pub(crate) const PAPER: &str = "With --mechanism cape-paper";
+const BASELINES: &str = "With --mechanism santext, custext or inferdpt";
+
+settings! {
+    /// The settings of Cape; ε and the words to keep are those of any mechanism.
+    CapeSettings {
+        /// Privacy budget ε₁ between any two protected words [default: 8]
+        ///
+        /// Smaller is more private and less useful. Another mechanism takes it as its own ε, which means
+        /// something else [default: 6].
+        #[arg(short, long, env = "CAPE_EPSILON")]
+        epsilon: Option<f64>,
+
+        /// Which words are protected [default: personal]
+        #[arg(short, long, env = "CAPE_PROFILE", value_parser = profiles())]
+        profile: Option<Profile>,
+
+        /// Protect a word, or the words in a file; may be repeated
+        ///
+        /// Upper and lower case do not matter. A file has one word a line.
+        #[arg(long, env = "CAPE_PROTECT", value_name = "WORD|FILE")]
+        #[serde(deserialize_with = "one_or_several")]
+        protect: Vec<WordOrFile>,
+
+        /// Send a word or phrase unchanged, or those in a file; may be repeated
+        ///
+        /// No ε covers them. A file has one phrase a line.
+        #[arg(long, env = "CAPE_KEEP", value_name = "PHRASE|FILE")]
+        #[serde(deserialize_with = "one_or_several")]
+        keep: Vec<WordOrFile>,
+
+        /// Treat a word as ordinary, or the words in a file; may be repeated
+        #[arg(long, env = "CAPE_ORDINARY", value_name = "WORD|FILE", help_heading = MORE)]
+        #[serde(deserialize_with = "one_or_several")]
+        ordinary: Vec<WordOrFile>,
+
+        /// A protected word mostly becomes one of its K nearest words [default: 100]
+        #[arg(short, long, env = "CAPE_K", help_heading = MORE)]
+        k: Option<usize>,
+
+        /// How fast the probability falls after the K nearest words [default: it drops at once]
+        ///
+        /// The probability of rank r is (r/K)^−ALPHA times that of the first rank, and never less than
+        /// e^−ε times it. With --k 1 this is the power law. Without it, all words after the K nearest
+        /// are equally probable.
+        #[arg(long, env = "CAPE_ALPHA", help_heading = MORE)]
+        alpha: Option<f64>,
+
+        /// ε₂ of ordinary words [default: ln n + 13.8, which replaces one in a million]
+        #[arg(long, env = "CAPE_EPSILON_ORDINARY", value_name = "EPSILON", help_heading = MORE)]
+        epsilon_ordinary: Option<f64>,
+
+        /// BaselineKind of text, which decides how it is cut into words [default: prose]
+        #[arg(long, env = "CAPE_FORMAT", help_heading = MORE, value_parser = one_of(
+            Format::ALL,
+            Format::as_str,
+            ["Text as people write it", "Source code", "A JSON document"],
+        ))]
+        format: Option<Format>,
+
+        /// Perturb text in other scripts than Latin, too: all of it becomes English words
+        #[arg(long, env = "CAPE_ANY_SCRIPT", help_heading = MORE)]
+        any_script: bool,
+    }
+}
+
+settings! {
+    /// Another mechanism than Cape, and the device model that the others use.
+    OtherSettings {
+        /// Cape, or a mechanism that it is compared with [default: cape]
+        #[arg(long, env = "CAPE_MECHANISM", help_heading = OTHERS, value_parser = one_of(
+            MechanismName::ALL,
+            MechanismName::as_str,
+            [
+                "Whole words by a law over ranks; ε is proven for every word",
+                "The paper's: pieces of words by context and meaning; the proven bound is larger than ε",
+                "Any word, the nearer the more probable; ε per unit of distance",
+                "The same for rare words; frequent ones are mostly kept",
+                "A word of the same list of 20; everybody can see which list it is",
+                "The same, with stopwords kept",
+                "A token within a random radius; nothing is proven",
+            ],
+        ))]
+        mechanism: Option<MechanismName>,
+
+        /// Device model: a name that `cape models` lists, or a folder [default: default]
+        #[arg(short, long, env = "CAPE_MODEL", value_name = "NAME|DIR", help_heading = OTHERS)]
+        model: Option<String>,
+
+        /// Numbers that the device model computes in [default: auto]
+        ///
+        /// They change the released words a little, and never the guarantee.
+        #[arg(long, env = "CAPE_ARITHMETIC", value_parser = arithmetics(), help_heading = OTHERS)]
+        arithmetic: Option<Arithmetic>,
+
+        /// Instructions for a model of integers: amx, vnni, avx2 or portable [default: the fastest
+        /// that this machine has]
+        #[arg(long, env = "CAPE_KERNEL", value_name = "NAME", help_heading = OTHERS)]
+        kernel: Option<String>,
+    }
+}
+
+settings! {
+    /// The settings of the paper's mechanism.
+    PaperSettings {
+        /// What the device model sees around a token [default: raw]
+        #[arg(long, env = "CAPE_CONTEXT", value_parser = contexts(), help_heading = PAPER)]
+        context: Option<Context>,
+
+        /// Weight λ_L of the context in the utility [default: 0.5]
+        #[arg(long, env = "CAPE_LAMBDA_L", value_name = "LAMBDA", help_heading = PAPER)]
+        lambda_l: Option<f64>,
+
+        /// Weight λ_D of similar meaning in the utility [default: 1]
+        #[arg(long, env = "CAPE_LAMBDA_D", value_name = "LAMBDA", help_heading = PAPER)]
+        lambda_d: Option<f64>,
+
+        /// Number N_b of buckets [default: 50]
+        #[arg(long, env = "CAPE_BUCKET_COUNT", value_name = "N", help_heading = PAPER)]
+        bucket_count: Option<usize>,
+    }
+}
+
+settings! {
+    /// The settings of the mechanisms on word vectors.
+    VectorSettings {
+        /// Word vectors: GloVe, word2vec, fastText, or NumPy's .npy with the words in a .txt beside it
+        /// [default: the embeddings of the device model]
+        ///
+        /// They are read once into a compact file beside them, FILE.cape.
+        #[arg(long, env = "CAPE_VECTORS", value_name = "FILE", help_heading = BASELINES)]
+        vectors: Option<PathBuf>,
+
+        /// Public text, one passage a line, that shows how frequent words are; for santext, also which
+        /// words there are [default: the order of the vectors]
+        #[arg(long, env = "CAPE_CORPUS", value_name = "FILE", help_heading = BASELINES)]
+        corpus: Option<PathBuf>,
+
+        /// What becomes of words without a vector [default: replace; custext: keep]
+        #[arg(long, env = "CAPE_UNKNOWN", help_heading = BASELINES, value_parser = one_of(
+            Unknown::ALL,
+            Unknown::as_str,
+            ["Any word takes its place", "It is sent unchanged", "It is left out, as in InferDPT's code"],
+        ))]
+        unknown: Option<Unknown>,
+
+        /// Where text is cut into words [default: punctuation]
+        #[arg(long, env = "CAPE_WORDS", help_heading = BASELINES, value_parser = one_of(
+            Split::ALL,
+            Split::as_str,
+            ["At white space and punctuation", "At white space only, as in CUSTEXT's code"],
+        ))]
+        words: Option<Split>,
+
+        /// Length K of custext's lists [default: 20]
+        #[arg(long, env = "CAPE_LIST_SIZE", value_name = "K", help_heading = BASELINES)]
+        list_size: Option<usize>,
+
+        /// Share w of the words that are sensitive to santext+: the rarest [default: 0.5]
+        #[arg(long, env = "CAPE_SENSITIVE_SHARE", value_name = "W", help_heading = BASELINES)]
+        sensitive_share: Option<f64>,
+
+        /// Probability p that santext+ draws for a word that is not sensitive [default: 0.2]
+        #[arg(long, env = "CAPE_FREQUENT_DRAWN", value_name = "P", help_heading = BASELINES)]
+        frequent_drawn: Option<f64>,
+    }
+}
+
+/// The settings of all mechanisms.
+#[derive(Args, Clone, Default)]
+pub(crate) struct Settings {
+    #[command(flatten)]
+    pub(crate) cape: CapeSettings,
+    #[command(flatten)]
+    pub(crate) file: SettingsFile,
+    #[command(flatten)]
+    pub(crate) other: OtherSettings,
+    #[command(flatten)]
+    pub(crate) paper: PaperSettings,
+    #[command(flatten)]
+    pub(crate) baseline: VectorSettings,
+}
+
+/// Where the other settings are.
+#[derive(Args, Clone, Default)]
+pub(crate) struct SettingsFile {
+    /// Settings file [default: cape.toml, if there is one]
+    #[arg(long, env = "CAPE_CONFIG", value_name = "FILE", help_heading = MORE)]
+    pub(crate) config: Option<PathBuf>,
+}
+
+impl Settings {
+    /// These, and those of the file where they are not given.
+    pub(crate) fn or(self, file: Self) -> Self {
+        Self {
+            cape: self.cape.or(file.cape),
+            file: self.file,
+            other: self.other.or(file.other),
+            paper: self.paper.or(file.paper),
+            baseline: self.baseline.or(file.baseline),
         }
     }
-    let prepared = match path {
-        Some(path) => {
-            let vectors = Box::new(load_vectors(path)?);
-            PreparedBaseline::new(&settings, WordSource::Vectors(vectors, path), &mut progress)
-        }
-        None => PreparedBaseline::new(&settings, WordSource::Device(&model()?), &mut progress),
-    };
-    lists.finish_and_clear();
-    let prepared = prepared?;
-    warn_of_lists(&prepared);
-    Ok(prepared)
-}
 
-/// Says if lists will have to be made again the next time.
-pub(crate) fn warn_of_lists(prepared: &PreparedBaseline) {
-    if let Some(why) = &prepared.not_stored {
-        note(&format!("warning: the lists of words were not stored beside the vectors: {why}\n"));
-    }
-}
-
-/// Loads word vectors with a bar, and says what is worth knowing about the file.
-pub(crate) fn load_vectors(path: &Path) -> Done<Vectors> {
-    let bar = output::download(0, "reading the vectors");
-    let loaded = Vectors::load(path, &mut |progress| {
-        bar.set_message(match progress.phase {
-            LoadPhase::Reading => "reading the vectors",
-            LoadPhase::Checking => "checking the vectors",
-            LoadPhase::Comparing => "comparing the vectors with their source",
-            LoadPhase::Writing => "writing the vectors",
-        });
-        bar.set_length(progress.total);
-        bar.set_position(progress.done);
-    });
-    bar.finish_and_clear();
-    let loaded = loaded?;
-    let skipped = loaded.skipped.duplicates + loaded.skipped.unfit + loaded.skipped.not_utf8;
-    if loaded.compact == CompactFile::Made && skipped > 0 {
-        note(&format!(
-            "note: {skipped} entries of the vectors were left out: they occur twice, have white space \
-             in them, or are not UTF-8\n"
-        ));
-    }
-    if let CompactFile::NotWritten(why) = &loaded.compact {
-        note(&format!("warning: the vectors were not stored compactly: {why}\n"));
-    }
-    Ok(loaded)
-}
-
-/// Loads a model and warns where it has no calibration.
-pub(crate) fn load(name_or_dir: &str, options: Options) -> Done<Device> {
-    let device = cape_models::load_with(name_or_dir, options)?;
-    if !device.calibrated {
-        let (lo, hi) = (device.model.calibration().lo(), device.model.calibration().hi());
-        note(&format!(
-            "warning: this model has no cape.json; its logits are taken to lie between {lo} and {hi}\n\
-             hint: `cape calibrate --model {name_or_dir} FILE` finds their range on public text\n"
-        ));
-    }
-    Ok(device)
-}
-
-fn options(args: &MechanismArgs, file: &File) -> Done<Options> {
-    let arithmetic = args.paper.arithmetic.or(file.arithmetic).unwrap_or(ArithmeticArg::Auto);
-    Ok(Options {
-        arithmetic: arithmetic.into(),
-        kernel: kernel(args.paper.kernel.as_deref().or(file.kernel.as_deref()))?,
-    })
-}
-
-impl From<ArithmeticArg> for Arithmetic {
-    fn from(arg: ArithmeticArg) -> Self {
-        match arg {
-            ArithmeticArg::Auto => Self::Auto,
-            ArithmeticArg::F32 => Self::F32,
-            ArithmeticArg::Int16 => Self::Int16,
-            ArithmeticArg::Int8 => Self::Int8,
-        }
-    }
-}
-
-/// The kernel of this name, or the best.
-pub(crate) fn kernel(name: Option<&str>) -> Done<Kernel> {
-    let Some(name) = name else { return Ok(Kernel::best()) };
-    Kernel::named(name).ok_or_else(|| {
-        let here: Vec<&str> = Kernel::available().map(Kernel::name).collect();
-        Failure::usage(
-            "this machine has no such kernel",
-            format!("it has: {}; without --kernel the first is used", here.join(", ")),
-        )
-    })
-}
-
-/// The settings of the paper's mechanism.
-fn on_pieces(args: &MechanismArgs, file: &File, epsilon: Epsilon) -> Done<cape_paper::Settings> {
-    let (args, paper) = (&args.paper, cape_paper::Settings::new(epsilon));
-    Ok(cape_paper::Settings {
-        epsilon,
-        bucket_count: args.bucket_count.or(file.bucket_count).unwrap_or(paper.bucket_count),
-        context: match args.context.or(file.context) {
-            Some(ContextArg::Raw) => Context::Raw,
-            Some(ContextArg::Released) => Context::Released,
-            None => paper.context,
-        },
-        utility: Utility::new(
-            args.lambda_l.or(file.lambda_l).unwrap_or(paper.utility.l()),
-            args.lambda_d.or(file.lambda_d).unwrap_or(paper.utility.d()),
-        )?,
-    })
-}
-
-impl File {
-    /// The file named, or `cape.toml` where there is one.
-    fn read(named: Option<&Path>) -> Done<Self> {
-        let path = match named {
-            Some(path) => path,
-            None if Path::new(FILE).exists() => Path::new(FILE),
-            None => return Ok(Self::default()),
+    /// A flag or a variable that has no meaning for a mechanism was given in error.
+    pub(crate) fn fit(&self, mechanism: MechanismName) -> Done {
+        let is = |kinds: &[BaselineKind]| {
+            kinds.iter().any(|&kind| mechanism == MechanismName::Baseline(kind))
         };
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| io(format!("cannot read {}", path.display()), &error))?;
-        let mut file: Self = toml::from_str(&text).map_err(|error| {
-            let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
-            Failure::usage(
-                format!("{}, line {line}: {}", path.display(), error.message()),
-                "its keys are those under Settings in `cape perturb --help`, except config",
-            )
-        })?;
-        // its paths are relative to where it lies
-        let beside = |file: PathBuf| path.parent().map(|dir| dir.join(&file)).unwrap_or(file);
-        let proxy = file.proxy.as_mut();
-        let tls = proxy.map(|proxy| [&mut proxy.tls_certificate, &mut proxy.tls_key]);
-        file.folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
-        let own = [&mut file.vectors, &mut file.corpus];
-        for named in own.into_iter().chain(tls.into_iter().flatten()) {
-            *named = named.take().map(beside);
+        let (cape, paper) =
+            (mechanism == MechanismName::Cape, mechanism == MechanismName::CapePaper);
+        let groups = [
+            (self.cape.fields(), cape),
+            (self.other.fields(), !cape),
+            (self.paper.fields(), paper),
+            (self.baseline.fields(), !cape && !paper),
+        ];
+        for (fields, group_fits) in groups {
+            for (name, given) in fields {
+                let fits = match name.as_str() {
+                    "epsilon" | "keep" | "mechanism" => true,
+                    "list-size" => is(&[BaselineKind::Custext, BaselineKind::CustextPlus]),
+                    "sensitive-share" | "frequent-drawn" => is(&[BaselineKind::SantextPlus]),
+                    _ => group_fits,
+                };
+                if given && !fits {
+                    return Err(Failure::usage(
+                        format!("--{name} has no meaning for {}", mechanism.as_str()),
+                        "`cape perturb --help` shows which settings go with which --mechanism",
+                    ));
+                }
+            }
         }
-        Ok(file)
+        Ok(())
+    }
+
+    /// The names of all of them, and which were given.
+    fn fields(&self) -> Vec<(String, bool)> {
+        let (cape, other) = (self.cape.fields(), self.other.fields());
+        [cape, other, self.paper.fields(), self.baseline.fields()].concat()
     }
 }

@@ -1,4 +1,6 @@
-//! What a person should know before sending a release. On stderr, and without a word of the prompt.
+//! Warnings before a release is sent: on stderr, and without a word of the prompt.
+
+use std::ffi::OsStr;
 
 use cape::kinds::Kind;
 use cape::lexicon::{Lexicon, fold};
@@ -17,6 +19,22 @@ const ENGLISH: f64 = 0.4;
 
 fn warn(text: &str) {
     note(&format!("warning: {text}\n"));
+}
+
+/// Variables of the environment that look like settings and are none: a mistyped one must not leave a
+/// default in force unnoticed.
+pub(crate) fn of_variables(known: &[&OsStr]) {
+    for (variable, _) in std::env::vars_os() {
+        let name = variable.to_string_lossy();
+        if name.starts_with("CAPE_") && !is_service_link(&name) && !known.contains(&&*variable) {
+            warn(&format!("{name} is not a setting of this command, and is ignored"));
+        }
+    }
+}
+
+/// Whether Kubernetes sets a variable of this name for a service named cape.
+fn is_service_link(name: &str) -> bool {
+    name == "CAPE_PORT" || name.starts_with("CAPE_PORT_") || name.starts_with("CAPE_SERVICE_")
 }
 
 /// Settings under which little is hidden.

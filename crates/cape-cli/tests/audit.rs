@@ -182,7 +182,7 @@ fn what_cannot_be_audited_is_refused() {
         context(&["--word", "1", "--replace", "good"]),
         context(&["--other", "The slow book is a good story"]),
         context(&["--other", "The river", "--word", "1"]),
-        words("santext", &["audit", "context", "good river"]),
+        vec!["audit", "context", "good river", "--mechanism", "santext", "--model", "model"],
     ];
     let usage: Vec<&[&str]> = usage.iter().map(Vec::as_slice).collect();
     let mut all = refusals(&home, 2, &usage);

@@ -1,5 +1,5 @@
 //! `cape audit sample` as people use it: what it says of a mechanism that keeps its ε, of commands
-//! with planted faults (`examples/faulty.rs`), and of commands that do not work at all.
+//! with planted faults (`common/faulty.rs`), and of commands that do not work at all.
 //!
 //! Draws are real ones here. At this confidence a correct mechanism fails one time in 10^9, and
 //! every fault below lies so far off that it is missed less often than that.

@@ -20,15 +20,18 @@ fn help() {
     let home = Home::new();
     for (name, args) in [
         ("help", &["--help"][..]),
+        ("help_perturb_short", &["perturb", "-h"]),
         ("help_perturb", &["perturb", "--help"]),
         ("help_explain", &["explain", "--help"]),
         ("help_audit_sample", &["audit", "sample", "--help"]),
         ("help_calibrate", &["calibrate", "--help"]),
+        ("help_choose", &["choose", "--help"]),
         ("help_bench", &["bench", "--help"]),
         ("help_eval", &["eval", "--help"]),
         ("help_eval_paper", &["eval", "paper", "--help"]),
         ("help_audit_exact", &["audit", "exact", "--help"]),
         ("help_audit_context", &["audit", "context", "--help"]),
+        ("help_serve_short", &["serve", "-h"]),
         ("help_serve", &["serve", "--help"]),
         ("help_ledger_show", &["ledger", "show", "--help"]),
         ("help_ledger_export", &["ledger", "export", "--help"]),
@@ -651,6 +654,34 @@ fn check_heeded(told: &Value) {
     assert_eq!(told["lambda_l"], 0.25);
     assert_eq!(told["lambda_d"], 2.0);
     assert_eq!(told["bucket_count"], 7);
+}
+
+#[test]
+fn a_variable_that_is_no_setting_is_a_warning_unless_kubernetes_set_it() {
+    let home = Home::new();
+    let run = |args: &[&str], variables: &[(&str, &str)]| {
+        let ran = finish(home.cape(args).envs(variables.iter().copied()));
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        ran.err
+    };
+    // a service named cape
+    let links = [
+        ("CAPE_SERVICE_HOST", "10.0.0.7"),
+        ("CAPE_SERVICE_PORT", "8787"),
+        ("CAPE_SERVICE_PORT_HTTP", "8787"),
+        ("CAPE_PORT", "tcp://10.0.0.7:8787"),
+        ("CAPE_PORT_8787_TCP", "tcp://10.0.0.7:8787"),
+        ("CAPE_PORT_8787_TCP_ADDR", "10.0.0.7"),
+    ];
+    assert_eq!(run(&["models"], &links), "");
+    let mistyped = [("CAPE_EPSILONN", "1"), ("CAPE_UPSTREAM", "http://127.0.0.1:9/v1")];
+    let warning = "warning: CAPE_EPSILONN is not a setting of this command, and is ignored\n";
+    assert_eq!(run(&["models"], &mistyped), warning);
+    // a proxy reads its own alone
+    let ran = finish(home.cape(&["serve"]).env("CAPE_MECHANISM", "cape-paper"));
+    let warning =
+        "warning: CAPE_MECHANISM is not a setting of this command, and is ignored\nerror: ";
+    assert!(ran.code == 2 && ran.err.starts_with(warning), "{}", ran.err);
 }
 
 #[test]

@@ -190,8 +190,9 @@ fn the_policy_is_read_again_on_sighup() {
 
 #[test]
 fn what_it_cannot_serve_with_it_refuses() {
-    let run = |args: &[&str]| {
+    let run = |args: &[&str], settings: &str| {
         let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("cape.toml"), settings).unwrap();
         let output = Command::new(env!("CARGO_BIN_EXE_cape"))
             .arg("serve")
             .args(args)
@@ -209,16 +210,16 @@ fn what_it_cannot_serve_with_it_refuses() {
         (&["--upstream", url, "--listen", "8787"], "hint: it takes an address with a port"),
         (&[], "there is no upstream"),
         (&["--upstream", "ftp://x"], "must be an http or https address"),
-        (&["--upstream", url, "--model", model], "--model has no meaning for cape"),
-        (
-            &["--upstream", url, "--model", model, "--mechanism", "inferdpt"],
-            "a proven privacy loss",
-        ),
+        (&["--upstream", url, "--mechanism", "cape-paper"], "an argument was not understood"),
         (&["--upstream", url, "--tls-key", "k"], "a certificate and its key"),
     ] {
-        let (code, error) = run(args);
+        let (code, error) = run(args, "");
         assert!(code == Some(2) && error.contains(want), "{args:?}: {error}");
     }
+    // the file may name another mechanism, but none that proves too little
+    let settings = format!("mechanism = \"inferdpt\"\nmodel = {model:?}\n");
+    let (code, error) = run(&["--upstream", url], &settings);
+    assert!(code == Some(2) && error.contains("a proven privacy loss"), "{error}");
 }
 
 #[test]

@@ -3,14 +3,13 @@
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::day::until_tomorrow;
 use crate::micros::Micros;
 
 /// One value for each of the four accounts that a release is written to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all(deserialize = "kebab-case"), default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Each<T> {
     /// This key, this day.
     pub key_day: T,

@@ -1,9 +1,11 @@
 //! How a model computes.
 
 use cape_kernels::{Bits, Kernel};
+use serde::Deserialize;
 
 /// In which numbers a model computes its logits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Arithmetic {
     /// `Int16` for a model stored as integers on a machine that is fast at them, else `F32`.
     #[default]
@@ -18,6 +20,9 @@ pub enum Arithmetic {
 }
 
 impl Arithmetic {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Auto, Self::F32, Self::Int16, Self::Int8];
+
     /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -32,7 +37,7 @@ impl Arithmetic {
     /// The arithmetic of this name: `auto`, `f32`, `int16` or `int8`.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        [Self::Auto, Self::F32, Self::Int16, Self::Int8].into_iter().find(|a| a.name() == name)
+        Self::ALL.into_iter().find(|arithmetic| arithmetic.name() == name)
     }
 }
 

@@ -1,16 +1,14 @@
-//! The section `[proxy]` of `cape.toml`.
+//! The settings of the proxy.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use cape_ledger::Limits;
-use serde::Deserialize;
 
 use crate::request::policy::Policy;
 
-/// The proxy's settings.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+/// What the operator sets.
+#[derive(Clone, Debug)]
 pub struct Settings {
     /// The service's address, with its version: `https://api.openai.com/v1`.
     pub upstream: Option<String>,

@@ -2,11 +2,14 @@
 
 use std::ops::Range;
 
+use serde::Deserialize;
+
 use crate::model::LanguageModel;
 use crate::text::{TokenId, Tokens};
 
 /// Which context the model scores a position in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Context {
     /// What has been released in earlier turns, the kept tokens, and masks where draws are still to
     /// come: a token enters the output through its own draw only.
@@ -16,7 +19,10 @@ pub enum Context {
 }
 
 impl Context {
-    /// As it appears in output for machines.
+    /// Both contexts.
+    pub const ALL: [Self; 2] = [Self::Released, Self::Raw];
+
+    /// As it appears in settings and in output for machines.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

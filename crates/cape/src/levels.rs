@@ -5,6 +5,8 @@
 
 use std::collections::HashSet;
 
+use serde::Deserialize;
+
 use crate::keep::STOPWORDS;
 use crate::kinds::{self, Kind};
 use crate::lexicon::{Flags, Lexicon, fold, plain};
@@ -12,7 +14,8 @@ use crate::text::{Level, Why};
 use crate::writing::capitalised;
 
 /// Which words are ordinary.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Profile {
     /// Common words that are not sensitive in themselves, and names of languages and software.
     #[default]
@@ -24,6 +27,9 @@ pub enum Profile {
 }
 
 impl Profile {
+    /// All profiles.
+    pub const ALL: [Self; 3] = [Self::Personal, Self::Everything, Self::Names];
+
     /// As it appears in settings and output.
     #[must_use]
     pub fn as_str(self) -> &'static str {

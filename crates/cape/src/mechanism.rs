@@ -5,6 +5,7 @@
 
 use ethnum::U256;
 use rand::CryptoRng;
+use serde::Deserialize;
 
 use crate::Result;
 use crate::privacy::Guarantee;
@@ -36,7 +37,8 @@ pub trait Mechanism: Send + Sync {
 }
 
 /// What becomes of a word that a mechanism on word vectors does not know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Unknown {
     /// Any word takes its place, each with the same probability.
     Replace,
@@ -47,7 +49,10 @@ pub enum Unknown {
 }
 
 impl Unknown {
-    /// As it appears in output for machines.
+    /// All choices.
+    pub const ALL: [Self; 3] = [Self::Replace, Self::Keep, Self::Drop];
+
+    /// As it appears in settings and in output for machines.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

@@ -1,25 +1,30 @@
-//! The command line of `cape eval`.
+//! The flags of `cape eval`.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-/// Everything comes from flags: the command line says what was measured.
+/// Headings of help.
+const COLUMNS: &str = "Columns of the file";
+const MODELS: &str = "Models and vectors";
+const CHAT: &str = "Chat models";
+
+/// Everything comes from flags, so that the command line says what was measured.
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
 pub(crate) struct EvalArgs {
     #[command(subcommand)]
     pub(crate) command: Option<EvalCommand>,
 
-    /// Prompts: .tsv, .csv or .jsonl with named columns, or text with one a line; without it, public
-    /// sentences that are built in
+    /// Prompts: .tsv, .csv or .jsonl with named columns, or text with one a line [default: public
+    /// sentences that are built in]
     pub(crate) file: Option<PathBuf>,
 
-    /// A few prompts and values of ε: about two minutes
+    /// Take a few prompts and values of ε: about two minutes
     #[arg(long)]
     pub(crate) quick: bool,
 
-    /// Mechanisms, by name; none sends prompts as they are [default: all but cape-instructed, masked and none]
+    /// Mechanisms, by name [default: all but cape-instructed, masked and none]
     #[arg(short, long, value_name = "NAME,…", value_delimiter = ',', value_enum)]
     pub(crate) mechanisms: Vec<EvalMechanismArg>,
 
@@ -27,64 +32,65 @@ pub(crate) struct EvalArgs {
     #[arg(short, long, value_name = "ε,…", value_delimiter = ',', allow_negative_numbers = true)]
     pub(crate) epsilons: Vec<f64>,
 
-    /// Values of k for cape and cape-everything, a curve each
+    /// Values of k for cape and cape-everything, a curve for each
     #[arg(short, long, value_name = "K,…", value_delimiter = ',', default_value = "100")]
     pub(crate) k: Vec<usize>,
 
-    /// Values of α for them: the law falls by a power of the rank after the first k
+    /// Values of α for them: after the first k, the law falls by a power of the rank
     #[arg(long, value_name = "ALPHA,…", value_delimiter = ',')]
     pub(crate) alpha: Vec<f64>,
 
-    /// How often every prompt is released
+    /// Number of times that every prompt is released
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seeds: u64,
 
-    /// The first so many prompts only
+    /// Take the first N prompts only
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
 
-    /// Try the Bayes attack, which is slow, on the first so many prompts [default: 25]
+    /// Try the Bayes attack, which is slow, on the first N prompts [default: 25]
     #[arg(long, value_name = "N")]
     pub(crate) bayes: Option<usize>,
 
-    /// Try the attack by masks, which takes a pass of the device model, on the first so many prompts [default: all]
+    /// Try the attack by masks, which takes a pass of the device model, on the first N prompts
+    /// [default: all]
     #[arg(long, value_name = "N")]
     pub(crate) masks: Option<usize>,
 
-    /// Also vary λ_L and N_b of the paper's form, on the first 100 prompts
+    /// Also vary λ_L and N_b of the paper's mechanism, on the first 100 prompts
     #[arg(long)]
     pub(crate) ablations: bool,
 
-    /// Folder for the records and the report; a run that was stopped goes on from its records
+    /// Folder for the records and the report; a run that was stopped continues from its records
     #[arg(short, long, value_name = "DIR", default_value = "cape-eval")]
     pub(crate) out: PathBuf,
 
-    /// The column of the text [default: text, sentence, prompt, question or content]
-    #[arg(long, value_name = "NAME")]
+    /// Column of the text [default: text, sentence, prompt, question or content]
+    #[arg(long, value_name = "NAME", help_heading = COLUMNS)]
     pub(crate) text_column: Option<String>,
 
-    /// The column of a second text that belongs to the first [default: sentence, after a question]
-    #[arg(long, value_name = "NAME")]
+    /// Column of a second text that belongs to the first [default: sentence, after a question]
+    #[arg(long, value_name = "NAME", help_heading = COLUMNS)]
     pub(crate) second_column: Option<String>,
 
-    /// The column of the label [default: label]
-    #[arg(long, value_name = "NAME")]
+    /// Column of the label [default: label]
+    #[arg(long, value_name = "NAME", help_heading = COLUMNS)]
     pub(crate) label_column: Option<String>,
 
-    /// Device model of cape-paper; it attacks all of them
-    #[arg(long, value_name = "NAME|DIR", default_value = cape_models::DEFAULT)]
+    /// Device model of cape-paper, and of the attacks on all mechanisms
+    #[arg(long, value_name = "NAME|DIR", help_heading = MODELS, default_value = cape_models::DEFAULT)]
     pub(crate) model: String,
 
     /// Word vectors of santext, custext and inferdpt [default: the embeddings of the device model]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = MODELS)]
     pub(crate) vectors: Option<PathBuf>,
 
-    /// Public text that says how frequent words are [default: the order of the vectors]
-    #[arg(long, value_name = "FILE")]
+    /// Public text that shows how frequent words are [default: the order of the vectors]
+    #[arg(long, value_name = "FILE", help_heading = MODELS)]
     pub(crate) corpus: Option<PathBuf>,
 
-    /// Sentence encoder, all-MiniLM-L6-v2 or SimCSE for example, that compares meanings
-    #[arg(long, value_name = "NAME|DIR")]
+    /// Sentence encoder that compares meanings, for example all-MiniLM-L6-v2 or SimCSE
+    #[arg(long, value_name = "NAME|DIR", help_heading = MODELS)]
     pub(crate) encoder: Option<String>,
 
     #[command(flatten)]
@@ -94,73 +100,75 @@ pub(crate) struct EvalArgs {
     pub(crate) originals: OriginalsArgs,
 }
 
-/// What shows the prompts themselves to a chat model.
+/// Flags under which a chat model sees the prompts themselves.
 #[derive(Args)]
+#[command(next_help_heading = CHAT)]
 pub(crate) struct OriginalsArgs {
-    /// Have it continue the first so many words of each prompt, for coherence and alignment (50 in the
-    /// paper); it then sees the prompts themselves, and must be on this machine
+    /// Have the chat model continue the first so many words of each prompt, for coherence and alignment
+    /// (50 in the paper); it then sees the prompts themselves, and must be on this machine
     #[arg(long, value_name = "WORDS", requires = "llm_url", requires = "encoder")]
     pub(crate) generation: Option<usize>,
 
-    /// Have it answer the prompts themselves as well, and say in both orders which answer is better, where
-    /// the file has facts that an answer must hold; it must be on this machine
+    /// Have the chat model answer the prompts themselves as well, and say in both orders which answer is
+    /// better, where the file has facts that an answer must hold; it must be on this machine
     #[arg(long, requires = "llm_url", conflicts_with = "generation")]
     pub(crate) compare: bool,
 
-    /// The prompts are public: a chat model elsewhere may see them
+    /// The prompts are public: a chat model on another machine may see them
     #[arg(long, requires = "llm_url")]
     pub(crate) public: bool,
 }
 
 /// A chat model.
 #[derive(Args)]
+#[command(next_help_heading = CHAT)]
 pub(crate) struct ChatArgs {
-    /// An OpenAI-compatible chat model that classifies and attacks: the address that ends in /v1. It
-    /// gets the releases; a key is taken from OPENAI_API_KEY
+    /// Address, ending in /v1, of an OpenAI-compatible chat model that classifies and attacks. It gets
+    /// the releases; a key is taken from OPENAI_API_KEY
     #[arg(long, value_name = "URL", requires = "llm_model")]
     pub(crate) llm_url: Option<String>,
 
-    /// The name of that model
+    /// Name of that model
     #[arg(long, value_name = "NAME", requires = "llm_url")]
     pub(crate) llm_model: Option<String>,
 
-    /// Have it attack the first so many prompts: it writes what it takes the whole prompt to have been
+    /// Number of prompts that it attacks: from a release it guesses the whole prompt
     #[arg(long, value_name = "N", default_value_t = 25, requires = "llm_url")]
     pub(crate) llm_attack: usize,
 
-    /// How many questions it is asked at a time; more than the server has slots wait there
+    /// Number of questions that it is asked at a time; more than the server has slots wait there
     #[arg(long, value_name = "N", default_value_t = 8, requires = "llm_url")]
     #[arg(value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) llm_at_once: u16,
 
-    /// Another chat model, which makes a continuation of the prompt of what that one wrote after the
-    /// release, and is measured alone [default: the same one]
+    /// Address of another chat model, which turns what the first one wrote after the release into a
+    /// continuation of the prompt, and is also measured alone [default: the same one]
     #[arg(long, value_name = "URL", requires = "local_model", requires = "llm_url")]
     pub(crate) local_url: Option<String>,
 
-    /// The name of that model
+    /// Name of that model
     #[arg(long, value_name = "NAME", requires = "local_url")]
     pub(crate) local_model: Option<String>,
 }
 
 #[derive(Subcommand)]
 pub(crate) enum EvalCommand {
-    /// Run the paper's whole protocol: SST-2, QNLI and WikiText with ours, its three device models and
-    /// all baselines, beside its numbers (prompts in a file of this name: cape eval ./paper)
+    /// Run the paper's whole protocol: SST-2, QNLI and WikiText with Cape, the paper's mechanism on its
+    /// three device models, and all baselines (for prompts in a file named paper: cape eval ./paper)
     ///
-    /// It takes hours to days; a run that was stopped goes on from its records. Without a chat
-    /// model, accuracy and generation are left out.
+    /// It takes hours to days; a run that was stopped continues from its records. Without a chat model,
+    /// accuracy and generation are left out.
     Paper(PaperArgs),
 }
 
 #[derive(Args)]
 pub(crate) struct PaperArgs {
-    /// The folder that holds SST-2/dev.tsv, QNLI/dev.tsv and wikitext-103-raw/wiki.test.raw as they
-    /// are when unpacked; it is said what is missing, and where to get it
+    /// Folder with SST-2/dev.tsv, QNLI/dev.tsv and wikitext-103-raw/wiki.test.raw as unpacked; the
+    /// command says what is missing, and where to get it
     #[arg(long, value_name = "DIR")]
     pub(crate) data: PathBuf,
 
-    /// Device models; the first also attacks and is ablated
+    /// Device models; the first one also attacks and is ablated
     #[arg(
         long,
         value_name = "NAME|DIR,…",
@@ -182,35 +190,35 @@ pub(crate) struct PaperArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) vectors: Option<PathBuf>,
 
-    #[command(flatten)]
-    pub(crate) chat: ChatArgs,
-
     /// Values of ε [default: 1,2,3,6,10,14,20]
     #[arg(short, long, value_name = "ε,…", value_delimiter = ',', allow_negative_numbers = true)]
     pub(crate) epsilons: Vec<f64>,
 
-    /// How often every prompt is released
+    /// Number of times that every prompt is released
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seeds: u64,
 
-    /// The first so many prompts of each task only
+    /// Take the first N prompts of each task only
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
 
-    /// Try the Bayes attack too, which is ours and slow, on the first so many prompts of each task
+    /// Try the Bayes attack, which is ours and slow, on the first N prompts of each task
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) bayes: usize,
 
     /// Folder for the records and the report
     #[arg(short, long, value_name = "DIR", default_value = "cape-paper")]
     pub(crate) out: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) chat: ChatArgs,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 pub(crate) enum EvalMechanismArg {
     /// Whole words, profile personal: ε is ε₁
     Cape,
-    /// The same, with the instruction of each prompt sent as it is, where the file has one
+    /// The same, with the instruction of each prompt sent unchanged, where the file has one
     CapeInstructed,
     /// Whole words, profile everything
     CapeEverything,
@@ -225,5 +233,6 @@ pub(crate) enum EvalMechanismArg {
     Inferdpt,
     /// A mask for each labelled span, where the file has such
     Masked,
+    /// The prompts, unchanged
     None,
 }

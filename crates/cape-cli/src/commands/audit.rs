@@ -15,12 +15,12 @@ pub(crate) fn run(args: &AuditArgs) -> Done {
     }
 }
 
-/// What was found wanting: exit code 1, after the report.
+/// A statement that does not hold: exit code 1, after the report.
 fn wanting(what: &str) -> Failure {
     Failure::new(
         format!("found wanting: {what}"),
-        "what is stated does not hold: SECURITY.md says how to report that; send a made-up prompt, not this \
-         report of yours",
+        "the stated guarantee does not hold: SECURITY.md says how to report it; use a made-up prompt, since \
+         this report shows yours",
     )
 }
 

@@ -19,10 +19,10 @@ use cape::tokenizer::Tokenizer;
 use cape_models::{Device, Options};
 use serde::Serialize;
 
-use crate::args::{BenchArgs, ContextArg};
+use crate::args::BenchArgs;
 use crate::commands::perturb::SIDE_BY_SIDE;
 use crate::failure::{Done, Failure, io};
-use crate::{output, settings};
+use crate::{load, output};
 
 use self::timed::Timed;
 
@@ -42,28 +42,26 @@ pub(crate) fn run(args: &BenchArgs) -> Done {
             .map_err(|error| io(format!("cannot read {}", path.display()), &error))?,
     };
     if args.model.is_empty() {
-        let report = words::Report::new(args, &text)?;
+        let report = words::WordBench::new(args, &text)?;
         return output::print(&if args.json {
             output::json_pretty(&report)
         } else {
             report.table()
         });
     }
-    let options = Options {
-        arithmetic: args.arithmetic.into(),
-        kernel: settings::kernel(args.kernel.as_deref())?,
-    };
-    let reports = args.model.iter().map(|model| Report::new(model, args, options, &text));
-    let reports: Vec<Report> = reports.collect::<Done<_>>()?;
+    let options =
+        Options { arithmetic: args.arithmetic, kernel: load::kernel(args.kernel.as_deref())? };
+    let reports = args.model.iter().map(|model| ModelBench::new(model, args, options, &text));
+    let reports: Vec<ModelBench> = reports.collect::<Done<_>>()?;
     if args.json {
         return output::print(&output::json_pretty(&reports));
     }
     output::print(&reports.iter().map(table).collect::<Vec<_>>().join("\n"))
 }
 
-/// What was measured of one model.
+/// The measurements of one model.
 #[derive(Serialize)]
-struct Report {
+struct ModelBench {
     model: String,
     shape: String,
     arithmetic: &'static str,
@@ -72,12 +70,12 @@ struct Report {
     load_ms: f64,
     /// The most memory while it was loaded; none where the system does not say.
     load_peak_bytes: Option<u64>,
-    rows: Vec<Row>,
+    rows: Vec<ModelRow>,
 }
 
 /// Prompts of one length, alone or side by side. Times are per prompt.
 #[derive(Serialize)]
-struct Row {
+struct ModelRow {
     context: &'static str,
     side_by_side: usize,
     tokens: f64,
@@ -100,7 +98,7 @@ struct Stages {
     draw: f64,
 }
 
-impl Report {
+impl ModelBench {
     fn new(model: &str, args: &BenchArgs, options: Options, text: &str) -> Done<Self> {
         forget_peak();
         let start = Instant::now();
@@ -108,13 +106,12 @@ impl Report {
         let load_ms = ms(start.elapsed());
         let load_peak_bytes = peak();
         let contexts = match args.context {
-            Some(ContextArg::Released) => &[Context::Released][..],
-            Some(ContextArg::Raw) => &[Context::Raw],
-            None => &[Context::Released, Context::Raw],
+            Some(context) => vec![context],
+            None => Context::ALL.to_vec(),
         };
         let waiting = output::spinner("measuring");
         let mut rows = Vec::new();
-        for &context in contexts {
+        for context in contexts {
             for &length in &args.lengths {
                 let prompts = prompts(text, &device.tokenizer, length.into())?;
                 for side_by_side in [1, SIDE_BY_SIDE] {
@@ -166,7 +163,7 @@ fn measure(
     prompts: &[String],
     side_by_side: usize,
     seconds: f64,
-) -> Done<Row> {
+) -> Done<ModelRow> {
     let model = Arc::new(Timed::new(&device.model));
     let (tokenizer, keep) = (&device.tokenizer, KeepList::default());
     let settings = Settings { context, ..Settings::new(Epsilon::new(6.0)?) };
@@ -217,7 +214,7 @@ fn measure(
     }
     let [whole, stages @ ..] = &times;
     let [tokenize, logits, distances, draw] = stages.each_ref().map(|all| quantile(all, 0.5));
-    Ok(Row {
+    Ok(ModelRow {
         context: context.as_str(),
         side_by_side,
         tokens: per_prompt(tokens),
@@ -253,8 +250,8 @@ fn mb(bytes: Option<u64>) -> String {
 }
 
 /// The report as a person reads it.
-fn table(report: &Report) -> String {
-    let Report { model, shape, arithmetic, kernel, threads, load_ms, load_peak_bytes, rows } =
+fn table(report: &ModelBench) -> String {
+    let ModelBench { model, shape, arithmetic, kernel, threads, load_ms, load_peak_bytes, rows } =
         report;
     let mut out = format!(
         "{model}: {shape}; arithmetic {arithmetic}, kernel {kernel}, threads {threads}\n\

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &ChooseArgs) -> Done {
         ));
         data.items.truncate(PROMPTS);
     }
-    let profile = Profile::from(args.profile);
+    let profile = args.profile;
     let nearness = Nearness::new(&cape(profile, EPSILON, SHAPE.k)?, &data)?;
     if nearness.words == 0 {
         return Err(Failure::new(
@@ -138,7 +138,7 @@ fn table(choices: &[Choice], best: Option<Choice>) -> String {
     out
 }
 
-/// What it means.
+/// The table explained, and the command to run.
 fn said(args: &ChooseArgs, profile: Profile, best: Option<Choice>) -> String {
     let mut said = "\nguessed: protected words that the best guess of an attacker finds who knows the list, the law and all\n\
          ordinary words, and expects what a masked language model expects. closeness: how near a drawn word\n\

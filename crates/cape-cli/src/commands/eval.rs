@@ -1,41 +1,40 @@
 //! `cape eval`
 
 mod beside;
+mod conduct;
 mod paper;
 mod subjects;
 mod table;
 
 use std::net::IpAddr;
-use std::path::Path;
 
 use cape::law::Shape;
 use cape::levels::Profile;
 use cape::privacy::Epsilon;
-use cape_eval::asked::Chat;
-use cape_eval::chat::Client;
 use cape_eval::data::{Columns, Data, Item};
 use cape_eval::floor::floors;
-use cape_eval::grid::{Grid, Refused};
-use cape_eval::measure::{Meaning, Tools};
+use cape_eval::grid::Grid;
+use cape_eval::measure::Tools;
 use cape_eval::portrait;
-use cape_eval::record::Record;
 use cape_eval::report::Report;
 use cape_eval::subject::Subject;
 use cape_eval::summary::summarise;
-use cape_models::{BaselineKind, Options, SentenceEncoder};
+use cape_models::BaselineKind;
 
 use self::beside::{Ablations, middle};
-use self::subjects::{BAYES_MOST, BUCKETS, LAMBDA_L, Made, Model, Words};
+use self::conduct::{
+    EPSILONS, ONE_MODEL, chat, command, conduct, make_folder, meaning, notes, write,
+};
+use self::subjects::{BAYES_MOST, BUCKETS, LAMBDA_L, Made, Model, WordFiles};
 use self::table::table;
-use crate::args::{ChatArgs, EvalArgs, EvalCommand, EvalMechanismArg};
-use crate::failure::{Done, Failure, io};
+use crate::args::{EvalArgs, EvalCommand, EvalMechanismArg};
+use crate::failure::{Done, Failure};
 use crate::output;
 
 /// Public sentences written for this purpose.
 const TEXT: &str = include_str!("bench/text.txt");
 
-/// The paper's values of ε, and a few of them.
-const EPSILONS: [f64; 7] = [1.0, 2.0, 3.0, 6.0, 10.0, 14.0, 20.0];
+/// The values of ε of a quick run.
 const QUICK_EPSILONS: [f64; 3] = [2.0, 6.0, 12.0];
 
 /// How many prompts a quick run has, and how many of them Bayes tries.
@@ -54,13 +53,9 @@ const COUNTS: [u32; 6] = [5, 10, 25, 50, 100, 200];
 const TOKENS: usize = 40;
 const QUICK_TOKENS: usize = 8;
 
-/// What --corpus does not do.
+/// A note for --corpus with inferdpt.
 const PIECES: &str = "inferdpt draws from the pieces of the device model in their own order: the corpus has no part \
     in it.";
-
-/// What the row of the local model is worth where it is no other model.
-const ONE_MODEL: &str = "One chat model is both the service and the local model here: alone it writes what is \
-    expected, so its alignment says nothing. --local-url and --local-model give another.";
 
 /// How many prompts are shown with their releases.
 const EXAMPLES: usize = 3;
@@ -164,7 +159,7 @@ fn on_prompts(args: &EvalArgs) -> Done {
     write(&report, &args.out, records.len())
 }
 
-/// What cannot be done, or would show prompts to somebody else.
+/// Refuses what cannot be measured, or would show prompts to somebody else.
 fn check(args: &EvalArgs, data: &Data) -> Done {
     let mut urls = args.chat.llm_url.iter().chain(&args.chat.local_url);
     let shown = if args.originals.compare { "--compare" } else { "--generation" };
@@ -209,7 +204,7 @@ fn check(args: &EvalArgs, data: &Data) -> Done {
 /// The mechanisms that were asked for.
 fn made<'a>(args: &EvalArgs, model: &Model, data: &'a Data, epsilon: f64) -> Done<Made<'a>> {
     use EvalMechanismArg as M;
-    let words = Words { vectors: args.vectors.as_deref(), corpus: args.corpus.as_deref() };
+    let words = WordFiles { vectors: args.vectors.as_deref(), corpus: args.corpus.as_deref() };
     let mechanisms = if args.mechanisms.is_empty() { &ALL[..] } else { &args.mechanisms };
     let most = if args.quick { QUICK_MOST } else { BAYES_MOST };
     let mut made = Made::new(data, epsilon);
@@ -260,91 +255,6 @@ fn shapes(args: &EvalArgs) -> Vec<Shape> {
     };
     let with = |&k: &usize| alphas.iter().map(move |&alpha| Shape { k, alpha });
     args.k.iter().flat_map(with).collect()
-}
-
-/// Runs a grid with a bar.
-fn conduct(grid: &Grid<'_>, path: &Path, what: &str) -> Done<(Vec<Record>, Vec<Refused>)> {
-    let progress = output::Progress::new(grid.len(), what);
-    let ran = grid.run(path, &|done| progress.at(done));
-    progress.finish();
-    Ok(ran?)
-}
-
-/// What compares meanings, on this data.
-fn meaning(encoder: &str, data: &Data) -> Done<Meaning> {
-    Ok(Meaning::new(SentenceEncoder::load(encoder, Options::default())?, data)?)
-}
-
-/// The chat model, if there is one, and the other one on this machine.
-fn chat(args: &ChatArgs) -> Done<Option<Chat>> {
-    let (Some(url), Some(model)) = (&args.llm_url, &args.llm_model) else { return Ok(None) };
-    let key = std::env::var("OPENAI_API_KEY").ok();
-    let client = Client::new(url, model, key).map_err(cape_eval::Error::from)?;
-    let chat = Chat::new(client, args.llm_attack).at_once(args.llm_at_once.into());
-    let (Some(url), Some(model)) = (&args.local_url, &args.local_model) else {
-        return Ok(Some(chat));
-    };
-    // the key is not for this one
-    let local = Client::new(url, model, None).map_err(cape_eval::Error::from)?;
-    Ok(Some(chat.with_local(local)))
-}
-
-/// The command line, which says what was measured.
-fn command() -> String {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    format!("cape {}", words.join(" "))
-}
-
-fn make_folder(path: &Path) -> Done {
-    std::fs::create_dir_all(path)
-        .map_err(|error| io(format!("cannot make the folder {}", path.display()), &error))
-}
-
-/// The report in all its forms.
-fn write(report: &Report, out: &Path, records: usize) -> Done {
-    for (name, content) in [
-        ("report.html", report.html()),
-        ("report.md", report.markdown()),
-        ("report.csv", report.csv()),
-        ("report.json", report.json()),
-    ] {
-        let path = out.join(name);
-        std::fs::write(&path, content)
-            .map_err(|error| io(format!("cannot write {}", path.display()), &error))?;
-    }
-    output::note(&format!(
-        "{records} records and the report are in {}: open report.html\n\
-         they hold prompts and what attacks find, and draws were seeded: for you, and not to be sent\n",
-        out.display()
-    ));
-    Ok(())
-}
-
-/// What a reader should know.
-fn notes(refused: &[Refused], vectors: bool) -> Vec<String> {
-    let mut notes = vec![
-        "Attacks count the words that are neither stopwords nor punctuation, for every mechanism; a word \
-         that a mechanism keeps as it is counts as found."
-            .to_owned(),
-        "Bayes knows the mechanism and uses the device model as its prior. For the paper's form, whose \
-         draws see the true neighbours, the released ones stand in for them. For SANTEXT and InferDPT it \
-         looks at the 100 most promising words, and averages InferDPT's radius over 64 values."
-            .to_owned(),
-    ];
-    if !vectors {
-        notes.push(
-            "The mechanisms on word vectors use the embeddings of the device model here, not GloVe: \
-             distances, and so what their ε does, differ from the paper's."
-                .to_owned(),
-        );
-    }
-    for refused in refused {
-        notes.push(format!(
-            "{} at ε = {} was refused: {}",
-            refused.mechanism, refused.epsilon, refused.why
-        ));
-    }
-    notes
 }
 
 fn data(args: &EvalArgs) -> Done<Data> {

@@ -10,10 +10,10 @@ use serde::Serialize;
 
 use crate::args::ExplainArgs;
 use crate::failure::Done;
-use crate::settings::{Chosen, Ready};
+use crate::mechanism::{Chosen, Loaded};
 use crate::{input, output, position};
 
-mod word;
+mod baseline;
 pub(crate) mod words;
 
 /// How many candidates are shown without `--all`.
@@ -21,9 +21,9 @@ const SHOWN: usize = 20;
 
 pub(crate) fn run(args: &ExplainArgs) -> Done {
     let text = input::text(args.text.as_deref())?;
-    let ready = match Ready::new(&args.mechanism)? {
-        Ready::Cape(cape) => return words::run(args, &cape, &text),
-        Ready::Tokens(ready) => ready,
+    let ready = match Loaded::new(&args.settings)? {
+        Loaded::Cape(cape) => return words::run(args, &cape, &text),
+        Loaded::Tokens(ready) => ready,
     };
     let tokens = ready.tokenizer.tokenize(&text, &ready.keep)?;
     let i = position::sensitive(&tokens, args.word)?;
@@ -32,19 +32,16 @@ pub(crate) fn run(args: &ExplainArgs) -> Done {
     let (cape, device) = match &ready.chosen {
         Chosen::CapePaper(cape, device) => (cape, device),
         Chosen::Baseline(baseline, kind, about) => {
-            let report =
-                word::Report::new(args, &ready, baseline, *kind, original, token.id, about)?;
-            return output::print(&if args.json {
-                output::json_pretty(&report)
-            } else {
-                report.to_string()
-            });
+            let report = baseline::BaselineExplanation::new(
+                args, &ready, baseline, *kind, original, token.id, about,
+            )?;
+            return output::print_report(&report, args.json);
         }
     };
     let vocab = ready.tokenizer.vocab();
     let drawn = position::drawn(&text, &tokens, args.released.as_deref(), i, vocab)?;
     let explanation = cape.explain(&tokens, &drawn, i)?;
-    let report = Report::new(args, cape, device, original, token.id, &explanation);
+    let report = PaperExplanation::new(args, cape, device, original, token.id, &explanation);
     if args.json {
         output::print(&output::json_pretty(&report))
     } else {
@@ -53,7 +50,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Done {
 }
 
 #[derive(Serialize)]
-struct Report<'a> {
+struct PaperExplanation<'a> {
     token: usize,
     original: &'a str,
     original_id: u32,
@@ -82,7 +79,7 @@ struct Candidate {
     weight: String,
 }
 
-impl<'a> Report<'a> {
+impl<'a> PaperExplanation<'a> {
     fn new(
         args: &ExplainArgs,
         cape: &CapePaper,
@@ -132,7 +129,7 @@ impl<'a> Report<'a> {
 fn table(
     cape: &CapePaper,
     device: &Device,
-    report: &Report<'_>,
+    report: &PaperExplanation<'_>,
     explanation: &Explanation<'_>,
     own: TokenId,
 ) -> String {
@@ -144,7 +141,7 @@ fn table(
     let mut out = String::new();
     let _ = writeln!(out, "token {}: {}", report.token, report.original);
     let _ = writeln!(out, "the model saw: {}", seen.join(" "));
-    let Report { mechanism, context, epsilon, .. } = report;
+    let PaperExplanation { mechanism, context, epsilon, .. } = report;
     let _ = writeln!(out, "{mechanism}, {context} context, ε = {epsilon}, {n} candidates");
     let _ = writeln!(
         out,

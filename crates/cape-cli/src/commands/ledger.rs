@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use cape_ledger::{Account, Book, Day, Each, Left, Limits, Micros};
@@ -9,19 +10,39 @@ use serde::Serialize;
 
 use crate::args::{ExportFormat, LedgerArgs, LedgerCommand};
 use crate::failure::{Done, Failure, io};
-use crate::{output, settings};
+use crate::output;
+use crate::settings::{File, LedgerPlace, Setting};
 
 pub(crate) fn run(args: &LedgerArgs) -> Done {
-    let file = settings::proxy(None)?;
+    let file = File::read(None)?.proxy;
     match &args.command {
-        LedgerCommand::Show { at, limits, days, json } => {
-            let (accounts, remembered) = read(&at.url(&file)?)?;
+        LedgerCommand::Show { place, limits, days, json } => {
+            let (accounts, remembered) = read(&url(&place.clone().or(file.ledger))?)?;
+            let limits = limits.clone().or(file.limits).into();
             let today = Day::of(SystemTime::now());
-            let view = View::new(&accounts, remembered, &limits.limits(&file.limits), today, *days);
+            let view = View::new(&accounts, remembered, &limits, today, *days);
             output::print(&if *json { output::json_pretty(&view) } else { view.table() })
         }
-        LedgerCommand::Export { at, format } => export(&read(&at.url(&file)?)?.0, *format),
+        LedgerCommand::Export { place, format } => {
+            export(&read(&url(&place.clone().or(file.ledger))?)?.0, *format)
+        }
     }
+}
+
+/// The ledger's file or URL.
+pub(super) fn url(place: &LedgerPlace) -> Done<String> {
+    match &place.ledger {
+        Some(url) => Ok(url.clone()),
+        None => Ok(data("ledger.db")?.to_string_lossy().into_owned()),
+    }
+}
+
+/// A file of this name in the user's data folder.
+pub(super) fn data(name: &str) -> Done<PathBuf> {
+    let folder = dirs::data_dir().ok_or_else(|| {
+        Failure::usage("there is no data folder", "give --ledger and --ledger-key, or set HOME")
+    })?;
+    Ok(folder.join("cape").join(name))
 }
 
 /// All accounts, and how many messages are remembered.

@@ -2,12 +2,11 @@
 
 use cape::text::Piece;
 use cape_models::{
-    DEFAULT, Files, Hub, HubError, HubName, Options, Precision, PullProgress, Remote,
-    SentenceEncoder, pull,
+    DEFAULT, Files, Hub, HubError, HubName, Options, PullProgress, Remote, SentenceEncoder, pull,
 };
 use indicatif::ProgressBar;
 
-use crate::args::{ModelsArgs, ModelsCommand, PrecisionArg};
+use crate::args::{ModelsArgs, ModelsCommand};
 use crate::failure::{Done, Failure};
 use crate::output;
 
@@ -16,12 +15,7 @@ pub(crate) fn run(args: &ModelsArgs) -> Done {
         None => list(),
         Some(ModelsCommand::Pull { name }) => fetch(name),
         Some(ModelsCommand::Pack { model, to, precision }) => {
-            let precision = match precision {
-                PrecisionArg::F32 => Precision::F32,
-                PrecisionArg::Bf16 => Precision::Bf16,
-                PrecisionArg::Int8 => Precision::Int8,
-            };
-            cape_models::pack(&Files::find(model)?, precision, to)?;
+            cape_models::pack(&Files::find(model)?, *precision, to)?;
             output::print(&format!("written to {}", to.display()))
         }
     }

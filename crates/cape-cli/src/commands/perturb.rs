@@ -11,8 +11,7 @@ use rayon::prelude::*;
 use crate::args::PerturbArgs;
 use crate::failure::{Done, Failure, io};
 use crate::output::{self, Statement};
-use crate::settings::Ready;
-use crate::{input, memory, warnings};
+use crate::{input, mechanism, memory, warnings};
 
 /// How many lines are read before they are perturbed side by side.
 const LINES_AT_ONCE: usize = 256;
@@ -25,7 +24,7 @@ pub(crate) fn run(args: &PerturbArgs) -> Done {
         return lines(args);
     }
     let text = input::text(args.text.as_deref())?;
-    let sanitizer = Ready::new(&args.mechanism)?.into_sanitizer();
+    let sanitizer = mechanism::sanitizer(&args.settings)?;
     warnings::of_settings(&sanitizer);
     let waiting = output::spinner("perturbing");
     let secret = match &args.memory {
@@ -65,7 +64,7 @@ fn print(args: &PerturbArgs, sanitizer: &Sanitizer, text: &str, release: &Releas
 
 /// One prompt a line, in order, a bounded number of them in memory.
 fn lines(args: &PerturbArgs) -> Done {
-    let sanitizer = Ready::new(&args.mechanism)?.into_sanitizer();
+    let sanitizer = mechanism::sanitizer(&args.settings)?;
     warnings::of_settings(&sanitizer);
     // the map of all lines
     let map = match &args.memory {

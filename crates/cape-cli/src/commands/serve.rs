@@ -11,24 +11,27 @@ use tracing_subscriber::fmt;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::args::{self, ServeArgs};
+use super::ledger;
+use crate::args::ServeArgs;
 use crate::failure::{Done, Failure, io};
-use crate::output;
-use crate::settings::{self, Ready};
+use crate::settings::{self, File, ProxySettings, Setting};
+use crate::{mechanism, output};
 
 pub(crate) fn run(args: &ServeArgs) -> Done {
-    let settings = settings(args)?;
+    let proxy = args.proxy.clone().or(File::read(args.file.config.as_deref())?.proxy);
+    let settings = Settings::from(proxy.clone());
     let Some(upstream) = settings.upstream.clone() else {
         return Err(Failure::usage(
             "there is no upstream",
             "give --upstream https://api.openai.com/v1, or `upstream` in [proxy] of cape.toml",
         ));
     };
-    let ready = Ready::new(&args.mechanism)?;
+    let (cape, file) = (args.cape.clone(), args.file.clone());
+    let sanitizer = mechanism::sanitizer(&settings::Settings { cape, file, ..Default::default() })?;
     let runtime = Runtime::new();
     let runtime = runtime.map_err(|error| io("the server cannot be started".into(), &error))?;
-    let ledger = ledger(args, &settings, &runtime)?;
-    let service = Service::new(&settings, ready.into_sanitizer(), ledger)?;
+    let ledger = open_ledger(&proxy, &runtime)?;
+    let service = Service::new(&settings, sanitizer, ledger)?;
     log();
     let scheme = if settings.tls_certificate.is_some() { "https" } else { "http" };
     let listening = |address: std::net::SocketAddr| {
@@ -39,9 +42,9 @@ pub(crate) fn run(args: &ServeArgs) -> Done {
         }
         tracing::info!(target: "cape_proxy", %address, "listening");
     };
-    let config = args.mechanism.config.clone();
-    let reload = move || match settings::proxy(config.as_deref()) {
-        Ok(settings) => Some(settings.policy),
+    let config = args.file.config.clone();
+    let reload = move || match File::read(config.as_deref()) {
+        Ok(file) => Some(file.proxy.policy.unwrap_or_default()),
         Err(failure) => {
             output::note(&failure.during("the policy stays as it was"));
             None
@@ -51,33 +54,27 @@ pub(crate) fn run(args: &ServeArgs) -> Done {
 }
 
 /// The ledger, made where there is none.
-fn ledger(args: &ServeArgs, settings: &Settings, runtime: &Runtime) -> Done<Ledger> {
-    let url = args.at.url(settings)?;
-    let key = match &settings.ledger_key {
+fn open_ledger(proxy: &ProxySettings, runtime: &Runtime) -> Done<Ledger> {
+    let url = ledger::url(&proxy.ledger)?;
+    let key = match &proxy.ledger_key {
         Some(key) => key.clone(),
-        None => args::data("ledger.key")?,
+        None => ledger::data("ledger.key")?,
     };
-    if settings.ledger_key.is_none() || (args.at.ledger.is_none() && settings.ledger.is_none()) {
-        args::make_data_folder()?;
+    if proxy.ledger_key.is_none() || !proxy.ledger.is_given() {
+        make_data_folder()?;
     }
     Ok(runtime.block_on(Ledger::open(&url, Key::open(&key)?))?)
 }
 
-/// The file's settings, and the flags before them.
-fn settings(args: &ServeArgs) -> Done<Settings> {
-    let file = settings::proxy(args.mechanism.config.as_deref())?;
-    Ok(Settings {
-        upstream: args.upstream.clone().or(file.upstream),
-        listen: args.listen.unwrap_or(file.listen),
-        tls_certificate: args.tls_certificate.clone().or(file.tls_certificate),
-        tls_key: args.tls_key.clone().or(file.tls_key),
-        extractor_url: args.extractor_url.clone().or(file.extractor_url),
-        extractor_model: args.extractor_model.clone().or(file.extractor_model),
-        extractor_elsewhere: args.extractor_elsewhere || file.extractor_elsewhere,
-        ledger_key: args.ledger_key.clone().or(file.ledger_key),
-        limits: args.limits.limits(&file.limits),
-        ..file
-    })
+/// Makes the user's data folder, for its owner alone, where there is none.
+fn make_data_folder() -> Done {
+    let folder = ledger::data("")?;
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    let failed = |error| io(format!("cannot make the folder {}", folder.display()), &error);
+    builder.create(&folder).map_err(failed)
 }
 
 /// JSON lines on stderr, of the proxy's own events alone: those of its libraries hold headers.

@@ -22,6 +22,21 @@ pub enum Precision {
     Int8,
 }
 
+impl Precision {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::F32, Self::Bf16, Self::Int8];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::Bf16 => "bf16",
+            Self::Int8 => "int8",
+        }
+    }
+}
+
 /// Writes a copy of a model to a folder, its matrices in another precision.
 pub fn pack(files: &Files, precision: Precision, dir: &Path) -> Result<()> {
     if files.gguf().is_some() {

@@ -209,14 +209,15 @@ impl Cape {
             ..
         } = &self.settings;
         let list = |words: &[String]| words.join("\u{1f}");
+        let number = |given: Option<f64>| given.map_or_else(|| "none".into(), |x| x.to_string());
         format!(
-            "cape profile={} epsilon={} k={} alpha={:?} epsilon-ordinary={:?} protect={} ordinary={} \
+            "cape profile={} epsilon={} k={} alpha={} epsilon-ordinary={} protect={} ordinary={} \
              keep={} cut={} lexicon={:016x}",
             profile.as_str(),
             epsilon.get(),
             shape.k,
-            shape.alpha,
-            epsilon_ordinary.map(Epsilon::get),
+            number(shape.alpha),
+            number(epsilon_ordinary.map(Epsilon::get)),
             list(protect),
             list(ordinary),
             list(keep),

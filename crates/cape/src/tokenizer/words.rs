@@ -11,6 +11,8 @@
 
 use std::sync::Arc;
 
+use serde::Deserialize;
+
 use super::{Kind, Tokenizer, check_characters, dropped};
 use crate::Result;
 use crate::keep::KeepList;
@@ -18,13 +20,28 @@ use crate::text::{Piece, Token, TokenId};
 use crate::vocab::Vocab;
 
 /// How a text is cut into words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Split {
     /// At white space and punctuation.
     #[default]
     Punctuation,
     /// At white space only, as CUSTEXT's code does, whose data had spaces around every mark.
     Whitespace,
+}
+
+impl Split {
+    /// Both ways.
+    pub const ALL: [Self; 2] = [Self::Punctuation, Self::Whitespace];
+
+    /// As it appears in settings.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Punctuation => "punctuation",
+            Self::Whitespace => "whitespace",
+        }
+    }
 }
 
 /// What English contracts, after a letter.

@@ -16,16 +16,16 @@ use serde::Serialize;
 use super::{up, wanting};
 use crate::args::ContextAuditArgs;
 use crate::failure::{Done, Failure};
-use crate::settings::{Chosen, Ready};
+use crate::mechanism::{Chosen, Loaded};
 use crate::{input, output, position};
 
 pub(super) mod words;
 
 pub(super) fn run(args: &ContextAuditArgs) -> Done {
     let text = input::line(args.text.as_deref())?;
-    let ready = match Ready::new(&args.mechanism)? {
-        Ready::Cape(cape) => return words::run(args, &cape, &text),
-        Ready::Tokens(ready) => ready,
+    let ready = match Loaded::new(&args.settings())? {
+        Loaded::Cape(cape) => return words::run(args, &cape, &text),
+        Loaded::Tokens(ready) => ready,
     };
     let Chosen::CapePaper(cape, device) = &ready.chosen else {
         return Err(Failure::usage(
@@ -59,14 +59,14 @@ pub(super) fn run(args: &ContextAuditArgs) -> Done {
     let direction: fn(&Loss) -> f64 =
         if raw_sum.forth >= raw_sum.back { |loss| loss.forth } else { |loss| loss.back };
     let positions = tokens.sensitive().zip(other.losses.iter().zip(&released_losses)).enumerate();
-    let report = Report {
+    let report = PaperLosses {
         mechanism: ready.name(),
         epsilon_nominal: cape.settings().epsilon.get(),
         from: entry(&tokens),
         to: entry(&other.tokens),
         sensitive_tokens: n,
         positions: positions
-            .map(|(k, (i, (raw, released)))| PositionReport {
+            .map(|(k, (i, (raw, released)))| PositionLoss {
                 token: k + 1,
                 original: text[tokens.as_slice()[i].start..tokens.as_slice()[i].end].to_owned(),
                 changed: i == other.at,
@@ -77,7 +77,7 @@ pub(super) fn run(args: &ContextAuditArgs) -> Done {
         raw: Sum::new(raw_sum.worst(), raw.guarantee().one_token(n)),
         released: Sum::new(released_sum.worst(), released.guarantee().one_token(n)),
     };
-    output::print(&if args.json { output::json_pretty(&report) } else { report.to_string() })?;
+    output::print_report(&report, args.json)?;
     for (context, sum) in [("raw", &report.raw), ("released", &report.released)] {
         if !sum.holds {
             return Err(wanting(&format!(
@@ -161,8 +161,8 @@ fn worst(
     })
 }
 
-/// What was drawn at each sensitive position of one release. It goes nowhere, so that a seed is in place:
-/// the same audit finds the same.
+/// The draws at the sensitive positions of one release. It goes nowhere, so that it may be seeded: the
+/// same audit finds the same.
 fn release(released: &CapePaper, tokens: &Tokens) -> Done<Vec<Option<TokenId>>> {
     let outcomes = released.perturb(tokens, &mut rng::seeded(0, 0))?;
     let drawn = outcomes.iter().map(|outcome| match outcome {
@@ -173,19 +173,19 @@ fn release(released: &CapePaper, tokens: &Tokens) -> Done<Vec<Option<TokenId>>> 
 }
 
 #[derive(Serialize)]
-struct Report {
+struct PaperLosses {
     mechanism: &'static str,
     epsilon_nominal: f64,
     from: String,
     to: String,
     sensitive_tokens: usize,
-    positions: Vec<PositionReport>,
+    positions: Vec<PositionLoss>,
     raw: Sum,
     released: Sum,
 }
 
 #[derive(Serialize)]
-struct PositionReport {
+struct PositionLoss {
     token: usize,
     original: String,
     changed: bool,
@@ -207,7 +207,7 @@ impl Sum {
 }
 
 /// The report as a person reads it.
-impl fmt::Display for Report {
+impl fmt::Display for PaperLosses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { mechanism, epsilon_nominal, from, to, sensitive_tokens, .. } = self;
         writeln!(f, "two prompts: {from} in one, {to} in the other")?;

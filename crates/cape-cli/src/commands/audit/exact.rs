@@ -14,11 +14,11 @@ use cape::vocab::Vocab;
 use cape_models::BaselineKind;
 use rayon::prelude::*;
 
-use self::report::{Found, Metric, Pair, Paper, PerOutput, Report, Side};
+use self::report::{Found, Metric, Pair, Paper, PerOutput, Side, TokenAudit};
 use super::wanting;
 use crate::args::ExactAuditArgs;
 use crate::failure::{Done, Failure};
-use crate::settings::{Chosen, Ready};
+use crate::mechanism::{Chosen, Loaded};
 use crate::{input, output, position};
 
 pub(super) fn run(args: &ExactAuditArgs) -> Done {
@@ -26,9 +26,9 @@ pub(super) fn run(args: &ExactAuditArgs) -> Done {
         return Err(Failure::usage("--sample is too small", "it takes two tokens to compare"));
     }
     let text = input::line(args.text.as_deref())?;
-    let ready = match Ready::new(&args.mechanism)? {
-        Ready::Cape(cape) => return words::run(args, &cape, &text),
-        Ready::Tokens(ready) => ready,
+    let ready = match Loaded::new(&args.settings)? {
+        Loaded::Cape(cape) => return words::run(args, &cape, &text),
+        Loaded::Tokens(ready) => ready,
     };
     let sees_releases = match &ready.chosen {
         Chosen::CapePaper(cape, _) => cape.settings().context == Context::Released,
@@ -54,8 +54,8 @@ pub(super) fn run(args: &ExactAuditArgs) -> Done {
             of_words(args, &words, *kind, words.inputs(), own, vocab)?
         }
     };
-    let report = Report::new(args.word, &ready, found);
-    output::print(&if args.json { output::json_pretty(&report) } else { report.to_string() })?;
+    let report = TokenAudit::new(args.word, &ready, found);
+    output::print_report(&report, args.json)?;
     match report.wanting() {
         None => Ok(()),
         Some(what) => Err(wanting(&what)),

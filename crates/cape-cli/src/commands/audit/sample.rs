@@ -16,13 +16,13 @@ use super::context::words;
 use crate::args::SampleArgs;
 use crate::commands::perturb::{SIDE_BY_SIDE, side_by_side};
 use crate::failure::{Done, Failure};
-use crate::settings::{Chosen, OnTokens, Ready};
+use crate::mechanism::{Chosen, Loaded, OnTokens};
 use crate::{input, output, position};
 
 mod command;
 mod report;
 
-use command::Subject;
+use command::ReleaseCommand;
 use report::Tested;
 
 pub(crate) fn run(args: &SampleArgs) -> Done {
@@ -33,10 +33,10 @@ pub(crate) fn run(args: &SampleArgs) -> Done {
         ));
     }
     let claimed = args.claimed.map(Epsilon::new).transpose()?.map(Epsilon::get);
-    let subject = args.command.as_deref().map(Subject::new).transpose()?;
+    let command = args.command.as_deref().map(ReleaseCommand::new).transpose()?;
     let text = input::line(args.text.as_deref())?;
-    let (draws, tested) = match (&subject, claimed) {
-        (Some(subject), Some(epsilon)) => {
+    let (draws, tested) = match (&command, claimed) {
+        (Some(command), Some(epsilon)) => {
             let other = args.other.clone().ok_or_else(|| {
                 Failure::usage(
                     "with --command and --claimed the other prompt is needed",
@@ -44,20 +44,20 @@ pub(crate) fn run(args: &SampleArgs) -> Done {
                 )
             })?;
             let claim = Claim { epsilon, laws: None };
-            let draws = commanded(args, subject, [&text, &other])?;
+            let draws = commanded(args, command, [&text, &other])?;
             (draws, Tested { claim, differing: Vec::new() })
         }
-        (subject, claimed) => {
-            let ready = match Ready::new(&args.mechanism)? {
-                Ready::Cape(cape) => return of_words(args, subject.as_ref(), *cape, &text),
-                Ready::Tokens(ready) => ready,
+        (command, claimed) => {
+            let ready = match Loaded::new(&args.settings)? {
+                Loaded::Cape(cape) => return of_words(args, command.as_ref(), *cape, &text),
+                Loaded::Tokens(ready) => ready,
             };
             let pair = Pair::new(args, &ready, text)?;
             let claim = pair.claim(&ready, claimed)?;
             let texts = pair.texts.each_ref().map(String::as_str);
-            let draws = match subject {
-                Some(subject) => commanded(args, subject, texts)?,
-                None => drawn_here(args, &Ready::Tokens(ready).into_sanitizer(), texts)?,
+            let draws = match command {
+                Some(command) => commanded(args, command, texts)?,
+                None => drawn_here(args, &ready.into_sanitizer(), texts)?,
             };
             (draws, Tested { claim, differing: pair.words() })
         }
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &SampleArgs) -> Done {
 }
 
 /// The same for Cape on words.
-fn of_words(args: &SampleArgs, subject: Option<&Subject>, cape: Cape, text: &str) -> Done {
+fn of_words(args: &SampleArgs, command: Option<&ReleaseCommand>, cape: Cape, text: &str) -> Done {
     let other = match &args.other {
         Some(other) => other.clone(),
         None => words::other(&cape, text, Some(args.word), args.replace.as_deref())?,
@@ -94,8 +94,8 @@ fn of_words(args: &SampleArgs, subject: Option<&Subject>, cape: Cape, text: &str
     let laws = laws.filter(|_| args.claimed.is_none());
     let tested = Tested { claim: Claim { epsilon, laws }, differing };
     let texts = [text, other.as_str()];
-    let draws = match subject {
-        Some(subject) => commanded(args, subject, texts)?,
+    let draws = match command {
+        Some(command) => commanded(args, command, texts)?,
         None => drawn_here(args, &Sanitizer::words(cape), texts)?,
     };
     let report = audit(&draws, &tested.claim, args.confidence);
@@ -216,9 +216,9 @@ fn progress(args: &SampleArgs) -> ProgressBar {
     output::bar(4 * run_length(args) as u64, "releases")
 }
 
-fn commanded(args: &SampleArgs, subject: &Subject, prompts: [&str; 2]) -> Done<Draws> {
+fn commanded(args: &SampleArgs, command: &ReleaseCommand, prompts: [&str; 2]) -> Done<Draws> {
     let (progress, patience) = (progress(args), Duration::from_secs(args.timeout));
-    let run = || subject.run(prompts, run_length(args), patience, &progress).map(in_turn);
+    let run = || command.run(prompts, run_length(args), patience, &progress).map(in_turn);
     let runs = [run()?, run()?];
     progress.finish_and_clear();
     Ok(Draws { runs })

@@ -13,19 +13,19 @@ use super::{RUNS, SIDE_BY_SIDE, forget_peak, in_turn, mb, ms, peak, quantile};
 use crate::args::BenchArgs;
 use crate::failure::{Done, Failure};
 
-/// What was measured.
+/// The measurements.
 #[derive(Serialize)]
-pub(super) struct Report {
+pub(super) struct WordBench {
     mechanism: &'static str,
     listed_words: usize,
     load_ms: f64,
     load_peak_bytes: Option<u64>,
-    rows: Vec<Row>,
+    rows: Vec<WordRow>,
 }
 
 /// Prompts of one length, alone or side by side. Times are per prompt.
 #[derive(Serialize)]
-struct Row {
+struct WordRow {
     side_by_side: usize,
     words: f64,
     protected_words: f64,
@@ -36,7 +36,7 @@ struct Row {
     peak_bytes: Option<u64>,
 }
 
-impl Report {
+impl WordBench {
     pub(super) fn new(args: &BenchArgs, text: &str) -> Done<Self> {
         forget_peak();
         let start = Instant::now();
@@ -54,7 +54,7 @@ impl Report {
         Ok(Self { mechanism: "cape", listed_words, load_ms, load_peak_bytes, rows })
     }
 
-    /// As a person reads it.
+    /// The table for people.
     pub(super) fn table(&self) -> String {
         let mut out = format!(
             "cape: {} listed words, no device model\n\
@@ -111,7 +111,7 @@ fn measure(
     prompts: &[String],
     side_by_side: usize,
     seconds: f64,
-) -> Done<Row> {
+) -> Done<WordRow> {
     let (mut words, mut protected, mut times) = (0, 0, Vec::new());
     forget_peak();
     let (begin, each) = (Instant::now(), 1.0 / side_by_side as f64);
@@ -137,7 +137,7 @@ fn measure(
     let (total, runs) = (times.iter().sum::<f64>() / each, times.len());
     let per_prompt = |count: usize| count as f64 / (runs * side_by_side) as f64;
     times.sort_by(f64::total_cmp);
-    Ok(Row {
+    Ok(WordRow {
         side_by_side,
         words: per_prompt(words),
         protected_words: per_prompt(protected),

@@ -1,4 +1,4 @@
-//! What is shown beside the points: where tokens go, and what one setting does.
+//! Extras of a report: where tokens go, and the effect of one setting.
 
 use std::path::Path;
 
@@ -8,6 +8,7 @@ use cape_eval::report::{Ablation, Extras};
 use cape_eval::subject::Subject;
 use cape_eval::summary::summarise;
 
+use super::conduct::conduct;
 use super::subjects::{self, BUCKETS, LAMBDA_L, Model};
 use crate::failure::Done;
 
@@ -73,7 +74,7 @@ impl Ablations {
     /// Runs them in the place of this grid's mechanisms; the points are of `mechanism`.
     pub(super) fn run(&self, grid: &Grid<'_>, path: &Path, mechanism: &str) -> Done<Vec<Ablation>> {
         let grid = Grid { subjects: &self.subjects, ..*grid };
-        let (records, _) = super::conduct(&grid, path, "releases with one setting changed")?;
+        let (records, _) = conduct(&grid, path, "releases with one setting changed")?;
         let mut all = Vec::new();
         for mut point in summarise(&records) {
             let own = self.subjects.iter().position(|subject| subject.name == point.mechanism);

@@ -15,14 +15,17 @@ use cape_eval::portrait;
 use cape_eval::report::Report;
 use cape_eval::subject::Subject;
 use cape_eval::summary::summarise;
-use cape_models::{BaselineKind, DEFAULT};
+use cape_models::BaselineKind;
+use cape_models::DEFAULT;
 use indicatif::{HumanCount, HumanDuration};
 
 use self::tasks::Task;
 use super::beside::{self, Ablations, middle};
-use super::subjects::{self, BAYES_MOST, BUCKETS, LAMBDA_L, Made, Model, Words};
+use super::conduct::{
+    EPSILONS, ONE_MODEL, chat, command, conduct, make_folder, meaning, notes, write,
+};
+use super::subjects::{self, BAYES_MOST, BUCKETS, LAMBDA_L, Made, Model, WordFiles};
 use super::table::table;
-use super::{EPSILONS, ONE_MODEL, chat, command, conduct, make_folder, meaning, notes, write};
 use crate::args::PaperArgs;
 use crate::commands::models;
 use crate::failure::{Done, Failure};
@@ -38,7 +41,7 @@ const TOKENS: usize = 100;
 /// How many prompts of each task are shown with their releases, which are many.
 const EXAMPLES: usize = 1;
 
-/// What a task's files are called.
+/// Names of a task's files.
 const RECORDS: &str = "records.jsonl";
 const ABLATIONS: &str = "ablations.jsonl";
 
@@ -54,7 +57,7 @@ type Labelled = (String, Model);
 struct Protocol<'a> {
     args: &'a PaperArgs,
     tasks: Vec<Task>,
-    /// What measures each task.
+    /// The measuring tools of each task.
     tools: Vec<Tools>,
     models: Vec<Labelled>,
     epsilons: Vec<f64>,
@@ -153,7 +156,7 @@ impl Protocol<'_> {
         for kind in BaselineKind::ALL {
             // InferDPT's words are the first of its vectors, whatever the data
             let corpus = (kind != BaselineKind::Inferdpt).then_some(corpus.as_path());
-            let words = Words { vectors: self.args.vectors.as_deref(), corpus };
+            let words = WordFiles { vectors: self.args.vectors.as_deref(), corpus };
             made.add(words.model(first), || subjects::baseline(kind, first, words))?;
         }
         made.subjects.push(Subject::nothing(&first.id, &first.device));
@@ -220,7 +223,7 @@ impl Protocol<'_> {
         about.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
-    /// What was left out, and what is not as in the paper.
+    /// Notes on what was left out, and on what differs from the paper.
     fn notes(&self, mut all: Vec<String>, refused: &[Refused]) -> Vec<String> {
         if self.args.chat.llm_url.is_none() {
             all.push(
@@ -246,7 +249,7 @@ impl Protocol<'_> {
     }
 }
 
-/// What measures a task; a place for its records is made.
+/// The measuring tools of a task; makes the folder for its records.
 fn tools(args: &PaperArgs, task: &Task, first: &Model) -> Done<Tools> {
     make_folder(&task.folder(&args.out))?;
     Ok(Tools {

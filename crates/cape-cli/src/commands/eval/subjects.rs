@@ -1,4 +1,4 @@
-//! What is evaluated: Cape on words, the paper's mechanism, and what they are compared with.
+//! The mechanisms that are evaluated: Cape on words, the paper's, and the baselines.
 
 use std::path::Path;
 
@@ -13,10 +13,11 @@ use cape_eval::cost::{self, Span};
 use cape_eval::data::Data;
 use cape_eval::report::Efficiency;
 use cape_eval::subject::Subject;
-use cape_models::{BaselineKind, BaselineSettings, Device, Options, PreparedBaseline, WordSource};
+use cape_models::{BaselineKind, BaselineSettings, PreparedBaseline};
+use cape_models::{Device, Options};
 
 use crate::failure::Done;
-use crate::settings;
+use crate::load;
 
 /// How many tokens the Bayes attack looks at for a position.
 pub(super) const BAYES_MOST: usize = 2000;
@@ -36,14 +37,14 @@ pub(super) struct Model {
     /// A name that changes with it.
     pub(super) id: String,
     pub(super) device: Device,
-    /// What it took to load: seconds and megabytes.
+    /// Seconds and megabytes that loading took.
     took: (f64, f64),
 }
 
 impl Model {
     pub(super) fn load(name: &str) -> Done<Self> {
         let span = Span::begin();
-        let device = settings::load(name, Options::default())?;
+        let device = load::device(name, Options::default())?;
         let took = (span.seconds(), span.rise_mb());
         let id = format!("{name} {}", cape_models::short(&device.checksum()));
         Ok(Self { id, device, took })
@@ -86,12 +87,12 @@ impl<'a> Made<'a> {
 
 /// Where the other mechanisms have their words from, and how frequent those are.
 #[derive(Clone, Copy)]
-pub(super) struct Words<'a> {
+pub(super) struct WordFiles<'a> {
     pub(super) vectors: Option<&'a Path>,
     pub(super) corpus: Option<&'a Path>,
 }
 
-impl Words<'_> {
+impl WordFiles<'_> {
     /// The model that the words are of, where they are not of a file.
     pub(super) fn model<'a>(&self, model: &'a Model) -> Option<&'a Model> {
         self.vectors.is_none().then_some(model)
@@ -138,20 +139,20 @@ pub(super) fn papers(
     Ok(Subject::cape(name, &model.id, &model.device, settings, Some(most)))
 }
 
-/// What it is compared with, on word vectors or, without them, on the embeddings of a model.
-pub(super) fn baseline(kind: BaselineKind, model: &Model, words: Words<'_>) -> Done<Subject> {
+/// A baseline on word vectors or, without them, on the embeddings of a model.
+pub(super) fn baseline(kind: BaselineKind, model: &Model, words: WordFiles<'_>) -> Done<Subject> {
     let corpus = words.corpus.map(Path::to_owned);
     let own = BaselineSettings { corpus, ..BaselineSettings::new(kind) };
     let (id, source) = if let Some(path) = words.vectors {
-        let vectors = Box::new(settings::load_vectors(path)?);
+        let vectors = Box::new(load::word_vectors(path)?);
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let id = format!("{name} {}", cape_models::short(&vectors.checksum));
-        (id, WordSource::Vectors(vectors, path))
+        (id, cape_models::WordSource::Vectors(vectors, path))
     } else {
-        (model.id.clone(), WordSource::Device(&model.device))
+        (model.id.clone(), cape_models::WordSource::Device(&model.device))
     };
     let prepared = PreparedBaseline::new(&own, source, &mut |_, _| {})?;
-    settings::warn_of_lists(&prepared);
+    load::warn_of_lists(&prepared);
     Ok(Subject::baseline(&id, prepared, BAYES_WORDS))
 }
 

@@ -20,8 +20,8 @@ pub(super) fn run(args: &ExplainArgs, cape: &Cape, text: &str) -> Done {
         ));
     }
     let plan = cape.plan(text)?;
-    let report = Report::new(args, cape, &plan, text)?;
-    output::print(&if args.json { output::json_pretty(&report) } else { report.to_string() })
+    let report = WordExplanation::new(args, cape, &plan, text)?;
+    output::print_report(&report, args.json)
 }
 
 /// The number of a word in a plan, counted from 0.
@@ -39,7 +39,7 @@ pub(crate) fn number(plan: &Plan, word: usize) -> Done<usize> {
 
 /// One word of a prompt, before any draw.
 #[derive(Serialize)]
-struct Report<'a> {
+struct WordExplanation<'a> {
     word: usize,
     original: &'a str,
     level: &'static str,
@@ -65,7 +65,7 @@ struct Candidate {
     probability: f64,
 }
 
-impl<'a> Report<'a> {
+impl<'a> WordExplanation<'a> {
     fn new(args: &ExplainArgs, cape: &Cape, plan: &Plan, text: &'a str) -> Done<Self> {
         let i = number(plan, args.word)?;
         let place = plan.places[i];
@@ -115,7 +115,7 @@ impl<'a> Report<'a> {
 }
 
 /// The report as a person reads it.
-impl fmt::Display for Report<'_> {
+impl fmt::Display for WordExplanation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { word, original, level, kind, why, epsilon, k, ranks, .. } = self;
         writeln!(f, "word {word}: {original}")?;

@@ -21,8 +21,8 @@ pub(super) fn run(args: &ContextAuditArgs, cape: &Cape, text: &str) -> Done {
         None => other(cape, text, args.word, args.replace.as_deref())?,
     };
     let draws = compare(cape, text, &other).map_err(incomparable)?;
-    let report = Report::new(cape, text, &other, &draws)?;
-    output::print(&if args.json { output::json_pretty(&report) } else { report.to_string() })?;
+    let report = WordLosses::new(cape, text, &other, &draws)?;
+    output::print_report(&report, args.json)?;
     if report.loss > report.stated {
         let (loss, stated) = (up(report.loss), up(report.stated));
         return Err(wanting(&format!("the loss is {loss}, and {stated} is stated")));
@@ -85,16 +85,16 @@ pub(crate) fn incomparable(why: Different) -> Failure {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct WordLosses {
     mechanism: &'static str,
-    draws: Vec<DrawReport>,
+    draws: Vec<DrawLoss>,
     loss: f64,
     stated: f64,
     holds: bool,
 }
 
 #[derive(Serialize)]
-struct DrawReport {
+struct DrawLoss {
     /// The words that are written from it, counted from 1.
     words: Vec<usize>,
     originals: [String; 2],
@@ -103,12 +103,12 @@ struct DrawReport {
     stated: f64,
 }
 
-impl Report {
+impl WordLosses {
     fn new(cape: &Cape, text: &str, other: &str, draws: &[Draw]) -> Done<Self> {
         let plans = [cape.plan(text)?, cape.plan(other)?];
         let original =
             |i: usize, unit: usize| plans[i].places[unit - 1].unit.of([text, other][i]).to_owned();
-        let draw = |draw: &Draw| DrawReport {
+        let draw = |draw: &Draw| DrawLoss {
             words: draw.units.clone(),
             originals: [original(0, draw.units[0]), original(1, draw.units[0])],
             changed: draw.differs(),
@@ -124,7 +124,7 @@ impl Report {
 }
 
 /// The report as a person reads it.
-impl fmt::Display for Report {
+impl fmt::Display for WordLosses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = |loss: f64| if loss == 0.0 { "0".to_owned() } else { up(loss) };
         writeln!(f, "{:>6}  {:36} {:>12} {:>12}", "word", "", "exact loss", "stated")?;

@@ -1,4 +1,4 @@
-//! What `cape audit exact` found, for people and machines.
+//! The findings of `cape audit exact` on tokens, for people and machines.
 
 use std::fmt;
 
@@ -6,9 +6,9 @@ use cape::audit::{Findings, words};
 use serde::Serialize;
 
 use super::super::up;
-use crate::settings::{Chosen, OnTokens};
+use crate::mechanism::{Chosen, OnTokens};
 
-/// What an audit found, whichever the mechanism.
+/// The findings, whichever the mechanism.
 #[derive(Serialize)]
 pub(super) struct Found {
     /// How many tokens could stand there, and how many of them were tried.
@@ -25,10 +25,10 @@ pub(super) struct Found {
     pub(super) paper: Option<Paper>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) metric: Option<Metric>,
-    /// What the promise does not speak of.
+    /// Pairs that the promise does not cover.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) outside: Option<&'static str>,
-    /// Whether it speaks of the prompt's own token.
+    /// Whether it covers the prompt's own token.
     pub(super) own_covered: bool,
 }
 
@@ -66,7 +66,7 @@ impl PerOutput {
     }
 }
 
-/// What the paper's formula says of the same rows.
+/// The paper's formula on the same rows.
 #[derive(Serialize)]
 pub(super) struct Paper {
     pub(super) epsilon_prime: f64,
@@ -92,7 +92,7 @@ impl Metric {
 }
 
 #[derive(Serialize)]
-pub(super) struct Report {
+pub(super) struct TokenAudit {
     mechanism: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     context: Option<&'static str>,
@@ -116,7 +116,7 @@ fn holds(found: &Found, stated: f64) -> Option<bool> {
     stated.is_finite().then_some(found.loss <= stated && by_distance)
 }
 
-impl Report {
+impl TokenAudit {
     pub(super) fn new(token: usize, ready: &OnTokens, found: Found) -> Self {
         let guarantee = ready.guarantee();
         let (context, words) = match &ready.chosen {
@@ -137,7 +137,7 @@ impl Report {
         }
     }
 
-    /// What does not hold, if anything.
+    /// The statement that does not hold, if any.
     pub(super) fn wanting(&self) -> Option<String> {
         let (loss, stated) = (self.found.loss, self.epsilon_stated);
         (self.holds == Some(false)).then(|| {
@@ -151,7 +151,7 @@ impl Report {
 }
 
 /// The report as a person reads it.
-impl fmt::Display for Report {
+impl fmt::Display for TokenAudit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Found { inputs, inputs_tried, outputs, loss, pair, per_output, .. } = &self.found;
         let form = match self.context {
@@ -230,7 +230,7 @@ impl fmt::Display for Report {
 mod tests {
     use super::*;
 
-    fn report(loss: f64, stated: f64, metric: Option<bool>) -> Report {
+    fn report(loss: f64, stated: f64, metric: Option<bool>) -> TokenAudit {
         let side = || Side {
             input: "a".into(),
             probability: 0.5,
@@ -251,7 +251,7 @@ mod tests {
             outside: None,
             own_covered: true,
         };
-        Report {
+        TokenAudit {
             mechanism: "santext",
             context: None,
             words: None,

@@ -61,8 +61,8 @@ pub(super) fn run(args: &ExactAuditArgs, cape: &Cape, text: &str) -> Done {
         )
         .reduce(|| keys.start(), Exact::merge);
     bar.finish_and_clear();
-    let report = Report::new(args, cape, &keys, &exact, own);
-    output::print(&if args.json { output::json_pretty(&report) } else { report.to_string() })?;
+    let report = WordAudit::new(args, cape, &keys, &exact, own);
+    output::print_report(&report, args.json)?;
     for side in report.any.iter().chain(&report.protected) {
         if side.loss > side.stated {
             let (loss, stated) = (up(side.loss), up(side.stated));
@@ -73,21 +73,21 @@ pub(super) fn run(args: &ExactAuditArgs, cape: &Cape, text: &str) -> Done {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct WordAudit {
     mechanism: &'static str,
     word: usize,
     original: String,
     inputs: usize,
     ordinary: usize,
     outputs: usize,
-    any: Option<Found>,
-    protected: Option<Found>,
+    any: Option<WorstPair>,
+    protected: Option<WorstPair>,
     holds: bool,
 }
 
 /// The worst case over some pairs of words.
 #[derive(Serialize)]
-struct Found {
+struct WorstPair {
     stated: f64,
     loss: f64,
     released: String,
@@ -103,7 +103,7 @@ struct Side {
     total_weight: u64,
 }
 
-impl Report {
+impl WordAudit {
     fn new(args: &ExactAuditArgs, cape: &Cape, keys: &Keys<'_>, exact: &Exact, own: &str) -> Self {
         let guarantee = cape.guarantee_for(&[Kind::Word]);
         let side = |(share, input): (Share, u32)| Side {
@@ -111,7 +111,7 @@ impl Report {
             weight: share.weight,
             total_weight: share.total,
         };
-        let found = |findings: Findings<Share>, stated: f64| Found {
+        let found = |findings: Findings<Share>, stated: f64| WorstPair {
             stated,
             loss: findings.loss(),
             released: cape.lexicon().word(Listed(findings.output as u32)).to_owned(),
@@ -136,7 +136,7 @@ impl Report {
 }
 
 /// The report as a person reads it.
-impl fmt::Display for Report {
+impl fmt::Display for WordAudit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { word, original, inputs, ordinary, outputs, .. } = self;
         writeln!(f, "word {word}: {original}")?;
@@ -145,7 +145,7 @@ impl fmt::Display for Report {
             "{inputs} words in its place, {ordinary} of them ordinary there, and {outputs} that can be drawn\n"
         )?;
         for (name, found) in [("any two words", &self.any), ("protected words", &self.protected)] {
-            let Some(Found { stated, loss, released, most, least }) = found else { continue };
+            let Some(WorstPair { stated, loss, released, most, least }) = found else { continue };
             writeln!(f, "{name}: exact loss {}, stated {}", up(*loss), up(*stated))?;
             for (which, Side { input, weight, total_weight }) in [("most", most), ("least", least)]
             {
@@ -158,7 +158,11 @@ impl fmt::Display for Report {
         writeln!(
             f,
             "\n{}",
-            if self.holds { "What is stated holds." } else { "What is stated does not hold." }
+            if self.holds {
+                "The stated guarantee holds."
+            } else {
+                "The stated guarantee does not hold."
+            }
         )
     }
 }

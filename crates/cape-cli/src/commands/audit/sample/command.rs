@@ -11,9 +11,9 @@ use indicatif::ProgressBar;
 use crate::failure::{Done, Failure, io};
 
 /// The command, cut into its arguments.
-pub(super) struct Subject(Vec<String>);
+pub(super) struct ReleaseCommand(Vec<String>);
 
-impl Subject {
+impl ReleaseCommand {
     pub(super) fn new(line: &str) -> Done<Self> {
         match shlex::split(line) {
             Some(words) if !words.is_empty() => Ok(Self(words)),

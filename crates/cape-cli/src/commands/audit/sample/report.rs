@@ -1,4 +1,4 @@
-//! What an audit found, as people and machines read it.
+//! The findings of an audit, for people and machines.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::failure::{Done, Failure};
 use crate::output;
 
-/// What was tested.
+/// The claim that was tested.
 pub(super) struct Tested {
     pub(super) claim: Claim,
     /// The words in which the prompts differ, where that is known.
@@ -74,7 +74,7 @@ impl Tested {
         }
     }
 
-    /// Found wanting is a failure of whoever made the claim.
+    /// A refuted claim is a failure.
     pub(super) fn verdict(&self, report: &Report) -> Done {
         if !report.refutes(&self.claim) {
             return Ok(());
@@ -181,7 +181,7 @@ impl Tested {
         out
     }
 
-    /// What it means that nothing was found.
+    /// How little it means that nothing was found.
     fn limits(&self, report: &Report) -> String {
         let stated = output::up(self.claim.epsilon);
         if report.power.visible.is_none() && report.epsilon > 0.9 * report.power.largest {

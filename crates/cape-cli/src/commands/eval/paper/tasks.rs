@@ -57,7 +57,7 @@ pub(super) struct Task {
     corpus: String,
 }
 
-/// What is there, and what is missing in words. Nothing at all is an error.
+/// The tasks that are there, and in words those that are missing. It is an error if there is none.
 pub(super) fn find(folder: &Path, limit: Option<usize>) -> Done<(Vec<Task>, Vec<String>)> {
     let (mut tasks, mut missing) = (Vec::new(), Vec::new());
     for known in &KNOWN {

@@ -11,10 +11,10 @@ use serde::Serialize;
 use super::{SHOWN, shares};
 use crate::args::ExplainArgs;
 use crate::failure::{Done, Failure};
-use crate::settings::OnTokens;
+use crate::mechanism::OnTokens;
 
 #[derive(Serialize)]
-pub(super) struct Report<'a> {
+pub(super) struct BaselineExplanation<'a> {
     token: usize,
     original: &'a str,
     original_id: u32,
@@ -47,7 +47,7 @@ struct Candidate {
     probability: f64,
 }
 
-impl<'a> Report<'a> {
+impl<'a> BaselineExplanation<'a> {
     pub(super) fn new(
         args: &ExplainArgs,
         ready: &OnTokens,
@@ -105,7 +105,7 @@ fn candidate(odds: &Odds, i: usize, vocab: &Vocab) -> Candidate {
 }
 
 /// The report as a person reads it.
-impl fmt::Display for Report<'_> {
+impl fmt::Display for BaselineExplanation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "token {}: {}", self.token, self.original)?;
         let n = self.odds.candidates.len();

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-#[path = "../../cape/tests/common/faults.rs"]
+#[path = "../../../cape/tests/common/faults.rs"]
 mod faults;
 
 use std::io::BufRead;

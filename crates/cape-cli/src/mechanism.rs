@@ -1,0 +1,225 @@
+//! Settings made into a mechanism.
+
+use std::sync::Arc;
+
+use cape::keep::KeepList;
+use cape::law::Shape;
+use cape::lexicon::Lexicon;
+use cape::mechanism::cape::{self as words, Cape};
+use cape::mechanism::cape_paper::{self, CapePaper};
+use cape::mechanism::{Baseline, Mechanism};
+use cape::privacy::{Epsilon, Guarantee};
+use cape::sanitizer::{About, Sanitizer};
+use cape::tokenizer::Tokenizer;
+use cape::units;
+use cape::utility::Utility;
+use cape_models::{BaselineKind, BaselineSettings, Device, Options, PreparedBaseline, WordSource};
+
+use crate::failure::{Done, Failure};
+use crate::settings::{
+    self, CapeSettings, File, MechanismName, PaperSettings, Settings, VectorSettings,
+};
+use crate::{load, output};
+
+/// ε of the mechanisms on tokens: the paper's usual.
+const EPSILON: f64 = 6.0;
+
+/// The sanitizer that these flags and the settings file ask for.
+pub(crate) fn sanitizer(flags: &Settings) -> Done<Sanitizer> {
+    Ok(match Loaded::new(flags)? {
+        Loaded::Cape(cape) => Sanitizer::words(*cape),
+        Loaded::Tokens(tokens) => tokens.into_sanitizer(),
+    })
+}
+
+/// A mechanism whose distributions can be looked at, which a sanitizer hides.
+pub(crate) enum Loaded {
+    /// Cape on words.
+    Cape(Box<Cape>),
+    /// A mechanism on tokens.
+    Tokens(Box<OnTokens>),
+}
+
+/// A mechanism on tokens, with the tokenizer that cuts texts for it.
+pub(crate) struct OnTokens {
+    pub(crate) tokenizer: Arc<Tokenizer>,
+    pub(crate) keep: KeepList,
+    pub(crate) chosen: Chosen,
+    /// The user's own list of words to keep.
+    listed: Vec<String>,
+}
+
+/// Which of them.
+pub(crate) enum Chosen {
+    CapePaper(CapePaper, Device),
+    Baseline(Baseline, BaselineKind, String),
+}
+
+impl Loaded {
+    /// The mechanism that these flags and the settings file ask for. Mistakes in settings are found before
+    /// a model is loaded.
+    pub(crate) fn new(flags: &Settings) -> Done<Self> {
+        let settings = flags.clone().or(File::read(flags.file.config.as_deref())?.settings);
+        let mechanism = settings.other.mechanism.unwrap_or(MechanismName::Cape);
+        flags.fit(mechanism)?;
+        if mechanism == MechanismName::Baseline(BaselineKind::Inferdpt)
+            && settings.baseline.vectors.is_none()
+        {
+            on_pieces(&flags.baseline)?;
+        }
+        let keep = settings::words(&settings.cape.keep)?;
+        if mechanism == MechanismName::Cape {
+            let settings = words_settings(&settings.cape, keep)?;
+            return Ok(Self::Cape(Box::new(Cape::new(Lexicon::embedded(), settings)?)));
+        }
+        OnTokens::new(mechanism, &settings, keep).map(|tokens| Self::Tokens(Box::new(tokens)))
+    }
+}
+
+/// InferDPT without word vectors draws from the pieces of the device model, where these have no meaning.
+fn on_pieces(flags: &VectorSettings) -> Done {
+    let given = [("--corpus", flags.corpus.is_some()), ("--words", flags.words.is_some())];
+    match given.iter().find(|(_, given)| *given) {
+        Some((flag, _)) => Err(Failure::usage(
+            format!("{flag} has no meaning for inferdpt on the pieces of the device model"),
+            "it goes with --vectors",
+        )),
+        None => Ok(()),
+    }
+}
+
+impl OnTokens {
+    fn new(mechanism: MechanismName, settings: &Settings, listed: Vec<String>) -> Done<Self> {
+        let epsilon = Epsilon::new(settings.cape.epsilon.unwrap_or(EPSILON))?;
+        let paper = paper_settings(&settings.paper, epsilon)?;
+        let other = &settings.other;
+        let options = Options {
+            arithmetic: other.arithmetic.unwrap_or_default(),
+            kernel: load::kernel(other.kernel.as_deref())?,
+        };
+        let model =
+            || load::device(other.model.as_deref().unwrap_or(cape_models::DEFAULT), options);
+        let (tokenizer, mut keep, chosen) = if let MechanismName::Baseline(kind) = mechanism {
+            let prepared = prepared(kind, &settings.baseline, model)?;
+            let baseline = prepared.mechanism(epsilon)?;
+            let chosen = Chosen::Baseline(baseline, kind, prepared.about);
+            (prepared.tokenizer, prepared.keep, chosen)
+        } else {
+            let device = model()?;
+            let cape = CapePaper::new(Arc::clone(&device.model), paper)?;
+            let tokenizer = Arc::clone(&device.tokenizer);
+            (tokenizer, KeepList::default(), Chosen::CapePaper(cape, device))
+        };
+        tokenizer.keep(&listed.join("\n"), &mut keep).map_err(|error| {
+            Failure::from(error).during("the list of words to keep cannot be used")
+        })?;
+        Ok(Self { tokenizer, keep, chosen, listed })
+    }
+
+    pub(crate) fn into_sanitizer(self) -> Sanitizer {
+        let name = self.name();
+        let listed = self.listed.join("\u{1f}");
+        let epsilon = self.guarantee().nominal.get();
+        let (mechanism, words, what): (Box<dyn Mechanism>, _, _) = match self.chosen {
+            Chosen::CapePaper(cape, device) => {
+                let cape_paper::Settings { context, utility, bucket_count, .. } = *cape.settings();
+                let (l, d, model) = (utility.l(), utility.d(), device.checksum());
+                let what = format!(
+                    "context={} lambda-l={l} lambda-d={d} buckets={bucket_count} model={}",
+                    context.as_str(),
+                    cape_models::short(&model),
+                );
+                (Box::new(cape), None, what)
+            }
+            Chosen::Baseline(baseline, _, about) => {
+                (Box::new(baseline), Some(about.clone()), about)
+            }
+        };
+        let fingerprint = format!("{name} epsilon={epsilon} {what} keep={listed}");
+        let about = About { mechanism: name, words, fingerprint };
+        Sanitizer::tokens(self.tokenizer, self.keep, mechanism, about)
+    }
+
+    pub(crate) fn guarantee(&self) -> Guarantee {
+        match &self.chosen {
+            Chosen::CapePaper(cape, _) => cape.guarantee(),
+            Chosen::Baseline(baseline, ..) => baseline.guarantee(),
+        }
+    }
+
+    /// The mechanism's name, as users write it.
+    pub(crate) fn name(&self) -> &'static str {
+        match &self.chosen {
+            Chosen::CapePaper(..) => "cape-paper",
+            Chosen::Baseline(_, kind, _) => kind.name(),
+        }
+    }
+}
+
+/// The settings of Cape.
+fn words_settings(given: &CapeSettings, keep: Vec<String>) -> Done<words::Settings> {
+    let epsilon = |given: Option<f64>| given.map(Epsilon::new).transpose();
+    let default = words::Settings::default();
+    Ok(words::Settings {
+        profile: given.profile.unwrap_or_default(),
+        epsilon: epsilon(given.epsilon)?.unwrap_or(default.epsilon),
+        shape: Shape {
+            k: given.k.unwrap_or(default.shape.k),
+            alpha: given.alpha.or(default.shape.alpha),
+        },
+        epsilon_ordinary: epsilon(given.epsilon_ordinary)?,
+        protect: settings::words(&given.protect)?,
+        ordinary: settings::words(&given.ordinary)?,
+        keep,
+        any_script: given.any_script,
+        cut: given.format.map(units::Options::from).unwrap_or_default(),
+    })
+}
+
+/// The settings of the paper's mechanism.
+fn paper_settings(given: &PaperSettings, epsilon: Epsilon) -> Done<cape_paper::Settings> {
+    let default = cape_paper::Settings::new(epsilon);
+    Ok(cape_paper::Settings {
+        epsilon,
+        bucket_count: given.bucket_count.unwrap_or(default.bucket_count),
+        context: given.context.unwrap_or(default.context),
+        utility: Utility::new(
+            given.lambda_l.unwrap_or(default.utility.l()),
+            given.lambda_d.unwrap_or(default.utility.d()),
+        )?,
+    })
+}
+
+/// A baseline with its words: from a file, or from the device model.
+fn prepared(
+    kind: BaselineKind,
+    given: &VectorSettings,
+    model: impl FnOnce() -> Done<Device>,
+) -> Done<PreparedBaseline> {
+    let default = BaselineSettings::new(kind);
+    let settings = BaselineSettings {
+        unknown: given.unknown,
+        split: given.words.unwrap_or_default(),
+        corpus: given.corpus.clone(),
+        list_size: given.list_size.unwrap_or(default.list_size),
+        sensitive_share: given.sensitive_share.unwrap_or(default.sensitive_share),
+        frequent_drawn: given.frequent_drawn.unwrap_or(default.frequent_drawn),
+        ..default
+    };
+    let lists = output::bar(0, "words on lists");
+    let mut progress = |done, total| {
+        lists.set_length(total);
+        lists.set_position(done);
+    };
+    let prepared = match &given.vectors {
+        Some(path) => {
+            let vectors = Box::new(load::word_vectors(path)?);
+            PreparedBaseline::new(&settings, WordSource::Vectors(vectors, path), &mut progress)
+        }
+        None => PreparedBaseline::new(&settings, WordSource::Device(&model()?), &mut progress),
+    };
+    lists.finish_and_clear();
+    let prepared = prepared?;
+    load::warn_of_lists(&prepared);
+    Ok(prepared)
+}

@@ -1,0 +1,94 @@
+//! What does cape.toml say?
+
+use std::ops::Range;
+use std::path::Path;
+
+use serde::Deserialize;
+use toml::de::DeTable;
+
+use super::{ProxySettings, Settings};
+use crate::failure::{Done, Failure, io};
+
+const FILE: &str = "cape.toml";
+
+/// All settings of a file.
+#[derive(Default)]
+pub(crate) struct File {
+    pub(crate) settings: Settings,
+    pub(crate) proxy: ProxySettings,
+}
+
+#[derive(Default, Deserialize)]
+struct Sections {
+    #[serde(default)]
+    proxy: ProxySettings,
+}
+
+/// A mistake in a file.
+struct Wrong {
+    message: String,
+    at: Option<Range<usize>>,
+}
+
+impl From<toml::de::Error> for Wrong {
+    fn from(error: toml::de::Error) -> Self {
+        Self { message: error.message().to_owned(), at: error.span() }
+    }
+}
+
+impl File {
+    /// The file named, or `cape.toml` where there is one.
+    pub(crate) fn read(named: Option<&Path>) -> Done<Self> {
+        let path = match named {
+            Some(path) => path,
+            None if Path::new(FILE).exists() => Path::new(FILE),
+            None => return Ok(Self::default()),
+        };
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| io(format!("cannot read {}", path.display()), &error))?;
+        let mut file = Self::parse(&text).map_err(|Wrong { message, at }| {
+            let line = at.map_or(1, |at| text[..at.start].matches('\n').count() + 1);
+            Failure::usage(
+                format!("{}, line {line}: {message}", path.display()),
+                "its keys are the settings of `cape perturb --help`, and a section [proxy]",
+            )
+        })?;
+        file.lies_in(path.parent().unwrap_or(Path::new("")));
+        Ok(file)
+    }
+
+    /// Each group takes its own keys; a key that no group has is a mistake.
+    fn parse(text: &str) -> Result<Self, Wrong> {
+        let known = Settings::default().fields();
+        for key in DeTable::parse(text)?.get_ref().keys() {
+            let name = key.get_ref();
+            if name != "proxy" && !known.iter().any(|(known, _)| known == name) {
+                let message = format!("there is no setting `{name}`");
+                return Err(Wrong { message, at: Some(key.span()) });
+            }
+        }
+        let settings = Settings {
+            cape: toml::from_str(text)?,
+            other: toml::from_str(text)?,
+            paper: toml::from_str(text)?,
+            baseline: toml::from_str(text)?,
+            ..Settings::default()
+        };
+        Ok(Self { settings, proxy: toml::from_str::<Sections>(text)?.proxy })
+    }
+
+    /// Its paths begin where it lies.
+    fn lies_in(&mut self, folder: &Path) {
+        let (Settings { cape, baseline, .. }, proxy) = (&mut self.settings, &mut self.proxy);
+        let paths = [&mut baseline.vectors, &mut baseline.corpus];
+        let tls = [&mut proxy.tls_certificate, &mut proxy.tls_key];
+        for path in paths.into_iter().chain(tls).flatten() {
+            *path = folder.join(&*path);
+        }
+        for list in [&mut cape.protect, &mut cape.keep, &mut cape.ordinary] {
+            for word in list {
+                folder.clone_into(&mut word.folder);
+            }
+        }
+    }
+}
