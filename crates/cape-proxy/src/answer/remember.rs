@@ -9,7 +9,7 @@ use cape_ledger::{Conversation, Cost, Fresh, Spender};
 use serde_json::{Value, json};
 
 use super::from_events::StreamedAnswer;
-use crate::request::body::{self, Said};
+use crate::request::body::{self, BodyText};
 use crate::request::policy::{Names, Policy};
 use crate::request::releaser::Releaser;
 use crate::request::route::{AnswerFormat, Route};
@@ -72,7 +72,7 @@ impl AwaitedAnswer {
     /// The messages to remember; none where the texts of the two do not correspond.
     fn places(&self, own: &Value, given: &Value) -> Option<Vec<Fresh>> {
         let (own, given) = (self.said(own)?, self.said(given)?);
-        let kind = |said: &Said| (said.field, said.passes);
+        let kind = |said: &BodyText| (said.field, said.passes);
         if !own.iter().map(kind).eq(given.iter().map(kind)) {
             return None;
         }
@@ -88,7 +88,7 @@ impl AwaitedAnswer {
     }
 
     /// The texts of an answer as they are read when it comes back.
-    fn said(&self, answer: &Value) -> Option<Vec<Said>> {
+    fn said(&self, answer: &Value) -> Option<Vec<BodyText>> {
         Some(body::read_value(answer, self.route.table, &self.policy).ok()?.said)
     }
 

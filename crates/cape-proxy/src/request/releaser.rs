@@ -7,7 +7,7 @@ use cape::sanitizer::Sanitizer;
 use cape::text::Release;
 use cape_ledger::{Conversation, Cost, Fresh, Ledger, Limits, Spender};
 
-use super::body::Said;
+use super::body::BodyText;
 use super::perturber::Perturber;
 use crate::error::Error;
 use crate::fault::Fault;
@@ -48,7 +48,7 @@ impl Releaser {
     pub(crate) async fn conversation(
         &self,
         who: &Spender,
-        said: &[Said],
+        said: &[BodyText],
     ) -> Result<Released, Fault> {
         let now = SystemTime::now();
         // a release under other settings is another release

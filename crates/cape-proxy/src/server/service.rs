@@ -15,7 +15,7 @@ use super::metrics::Metrics;
 use crate::answer::extractor::Extractor;
 use crate::error::Error;
 use crate::fault::Fault;
-use crate::request::body::Said;
+use crate::request::body::BodyText;
 use crate::request::headers;
 use crate::request::policy::{Action, Policy};
 use crate::request::receive::receive;
@@ -108,7 +108,11 @@ impl Service {
     }
 
     /// Releases the texts of a conversation, timed and counted.
-    pub(super) async fn release(&self, who: &Spender, said: &[Said]) -> Result<Released, Fault> {
+    pub(super) async fn release(
+        &self,
+        who: &Spender,
+        said: &[BodyText],
+    ) -> Result<Released, Fault> {
         let started = Instant::now();
         let released = self.releaser.conversation(who, said).await?;
         self.metrics.released(started.elapsed(), released.spent);

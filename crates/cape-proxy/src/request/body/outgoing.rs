@@ -10,13 +10,13 @@ use crate::request::policy::Field;
 pub(crate) struct Outgoing {
     pub(crate) root: Node,
     /// All texts in their order, which tells where in which conversation each stands.
-    pub(crate) said: Vec<Said>,
+    pub(crate) said: Vec<BodyText>,
     /// The true texts of users: for the extractor alone.
     pub(crate) prompt: String,
 }
 
 /// A text of the body.
-pub(crate) struct Said {
+pub(crate) struct BodyText {
     /// The field of the policy that it falls under.
     pub(crate) field: Field,
     pub(crate) text: String,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Number, Value};
 
-use super::outgoing::{Node, Outgoing, Part, Said};
+use super::outgoing::{BodyText, Node, Outgoing, Part};
 use super::pattern;
 use super::rule::{Entry, Rule};
 use super::segments::{SegmentKind, segments};
@@ -90,7 +90,7 @@ struct Walk<'a> {
     declared: HashSet<String>,
     /// The number of each id that was met.
     ids: HashMap<String, usize>,
-    said: Vec<Said>,
+    said: Vec<BodyText>,
     /// Whether the next text begins a conversation.
     begins: bool,
     /// The number of texts that are perturbed.
@@ -266,7 +266,7 @@ impl Walk<'_> {
 
     fn said(&mut self, text: &str, field: Field, passes: bool) {
         let begins = std::mem::take(&mut self.begins);
-        self.said.push(Said { field, text: text.to_owned(), passes, begins });
+        self.said.push(BodyText { field, text: text.to_owned(), passes, begins });
     }
 
     fn tree_in_string(&mut self, text: &str, field: Field, rule: &Rule) -> Read<Node> {
