@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cape::attack::nearest::Nearest;
-use cape::attack::suspects::{Bayes, Suspects};
+use cape::attack::bayes::cape::{Bayes, Suspects};
 use cape::keep::KeepList;
 use cape::lexicon::{Lexicon, fold};
 use cape::mechanism::cape::Cape;

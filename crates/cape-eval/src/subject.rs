@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use cape::attack::bayes::Bayes;
+use cape::attack::bayes::cape_paper::Bayes;
 use cape::attack::knn::{Knn, Space};
-use cape::attack::words::WordBayes;
+use cape::attack::bayes::baseline::WordBayes;
 use cape::keep::KeepList;
 use cape::law::Shape;
 use cape::lexicon::Lexicon;

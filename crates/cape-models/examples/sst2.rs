@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use cape::assemble::assemble;
 use cape::context::Context;
-use cape::distance::distances;
+use cape::embeddings::distances;
 use cape::keep::KeepList;
 use cape::mechanism::Mechanism;
 use cape::mechanism::cape_paper::{CapePaper, Settings};

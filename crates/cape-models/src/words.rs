@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use cape::distance::distances;
+use cape::embeddings::distances;
 use cape::model::Embeddings;
 use cape::text::TokenId;
 use cape::vocab::Vocab;

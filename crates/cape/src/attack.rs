@@ -4,5 +4,3 @@ pub mod bayes;
 pub mod knn;
 pub mod mask;
 pub mod nearest;
-pub mod suspects;
-pub mod words;

@@ -7,6 +7,6 @@ pub mod prompts;
 mod radius;
 pub mod sample;
 pub mod texts;
-pub mod words;
+pub mod baseline;
 
 pub use extremes::{Extremes, Findings, Span};

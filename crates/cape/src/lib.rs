@@ -38,7 +38,7 @@ pub mod attack;
 pub mod audit;
 pub mod buckets;
 pub mod context;
-pub mod distance;
+pub mod embeddings;
 mod error;
 pub mod exponential;
 pub mod json;

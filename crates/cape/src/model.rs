@@ -3,7 +3,7 @@
 use std::any::Any;
 
 use crate::Result;
-use crate::distance::distances;
+use crate::embeddings::distances;
 use crate::text::TokenId;
 use crate::utility::Calibration;
 use crate::vocab::Vocab;

@@ -21,7 +21,6 @@ use crate::{Error, Result};
 
 mod bpe;
 mod byte_level;
-pub(crate) mod bytes;
 mod word_piece;
 mod words;
 

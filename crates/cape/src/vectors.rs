@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::distance::squared;
+use crate::embeddings::squared;
 use crate::model::Embeddings;
 use crate::text::TokenId;
 use crate::{Error, Result};

@@ -1,7 +1,9 @@
 //! The vocabulary: what each entry looks like, and which entries may be drawn.
 
 use crate::text::{Kinds, Piece, TokenId};
-use crate::tokenizer::{bytes, number};
+use crate::tokenizer::number;
+
+mod bytes;
 
 /// How a vocabulary writes its entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

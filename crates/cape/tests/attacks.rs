@@ -6,7 +6,7 @@ mod common;
 
 use std::sync::Arc;
 
-use cape::attack::bayes::Bayes;
+use cape::attack::bayes::cape_paper::Bayes;
 use cape::attack::mask::{Unit, guesses, scores};
 use cape::context::Context;
 use cape::mechanism::cape_paper::CapePaper;

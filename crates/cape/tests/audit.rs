@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use cape::audit::position::Exact;
 use cape::audit::prompts::{Loss, NoNeighbours, changed, replaced, rows};
-use cape::audit::words::Words;
+use cape::audit::baseline::Words;
 use cape::context::Context;
 use cape::keep::KeepList;
 use cape::mechanism::cape_paper::CapePaper;
@@ -223,7 +223,7 @@ fn audit_words(
     baseline: &Baseline,
     vocab: &Vocab,
     own: u32,
-) -> (f64, f64, cape::audit::words::Exact) {
+) -> (f64, f64, cape::audit::baseline::Exact) {
     let words = Words::new(baseline, vocab, TokenId(own));
     let part = |range: std::ops::Range<usize>| {
         range.fold(words.start(), |exact, i| words.add(exact, i as u32, words.inputs()[i]))

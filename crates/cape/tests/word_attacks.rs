@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use cape::attack::bayes::Guess;
-use cape::attack::words::WordBayes;
+use cape::attack::bayes::cape_paper::Guess;
+use cape::attack::bayes::baseline::WordBayes;
 use cape::mechanism::custext::Custext;
 use cape::mechanism::inferdpt::Inferdpt;
 use cape::mechanism::santext::{Plus, Santext};

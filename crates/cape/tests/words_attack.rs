@@ -6,7 +6,7 @@ mod words;
 
 use std::collections::HashMap;
 
-use cape::attack::suspects::{Bayes, Suspects};
+use cape::attack::bayes::cape::{Bayes, Suspects};
 use cape::kinds::Kind;
 use cape::levels::Key;
 use cape::lexicon::{Lexicon, Listed};

@@ -4,13 +4,13 @@ mod binomial;
 mod columns;
 mod dependence;
 mod event;
-mod law;
+mod fit;
 mod power;
 
 pub use columns::Place;
 pub use dependence::{Dependence, Pairing};
 pub use event::Event;
-pub use law::{Departure, Law, Outcomes};
+pub use fit::{Departure, Law, Outcomes};
 pub use power::Power;
 
 use columns::Columns;
@@ -78,7 +78,7 @@ pub fn audit(draws: &Draws, claim: &Claim, confidence: f64) -> Report {
     let tested = chosen.into_iter().map(|chosen| chosen.test(&columns, each));
     let event = tested.max_by(|a, b| a.epsilon.total_cmp(&b.epsilon));
     let (dependence, pairings) = dependence::test(&columns, alpha);
-    let law = claim.laws.as_ref().map(|laws| law::test(laws, draws, alpha));
+    let law = claim.laws.as_ref().map(|laws| fit::test(laws, draws, alpha));
     let (departure, law_tests) = law.unzip();
     let count = |run: &Run| run.of[0].len() as u64;
     Report {

@@ -6,7 +6,7 @@ use ethnum::U256;
 use rand::CryptoRng;
 
 use super::{Mechanism, Odd, Odds, Unknown};
-use crate::attack::words::{Law, Term};
+use crate::attack::bayes::baseline::{Law, Term};
 use crate::exponential::{Scale, draw, ratio};
 use crate::privacy::{Epsilon, Evidence, Guarantee, Notion};
 use crate::recent::Recent;

@@ -6,8 +6,8 @@ use ethnum::U256;
 use rand::CryptoRng;
 
 use super::{Mechanism, Odds, Unknown};
-use crate::attack::words::{Law, Term};
-use crate::distance::squared;
+use crate::attack::bayes::baseline::{Law, Term};
+use crate::embeddings::squared;
 use crate::exponential::{ROUNDING, Scale, below, ratio};
 use crate::privacy::{Epsilon, Evidence, Guarantee, Notion, round_up};
 use crate::recent::Recent;

@@ -5,7 +5,7 @@ mod words;
 
 use cape::audit::Span;
 use cape::audit::position::{Buckets, Exact};
-use cape::audit::words::Words;
+use cape::audit::baseline::Words;
 use cape::context::Context;
 use cape::mechanism::cape_paper::{CapePaper, Position};
 use cape::sample::Share;
@@ -171,7 +171,7 @@ fn of_words(
                 exact
             },
         )
-        .reduce(|| words.start(), cape::audit::words::Exact::merge);
+        .reduce(|| words.start(), cape::audit::baseline::Exact::merge);
     bar.finish_and_clear();
     let (found, at_most) = words.findings(&exact).ok_or_else(nothing)?;
     let name = |id: TokenId| {

@@ -4,7 +4,7 @@
 
 use super::binomial::{lower, upper};
 use super::columns::{Column, Columns, Place};
-use super::law::Law;
+use super::fit::Law;
 
 /// How many events are tested: the more, the wider each one's bounds.
 pub(super) const MOST_EVENTS: usize = 8;

@@ -12,7 +12,7 @@
 
 use std::sync::OnceLock;
 
-use super::bayes::Guess;
+use super::cape_paper::Guess;
 use crate::mechanism::Baseline;
 use crate::text::TokenId;
 use crate::vectors::WordVectors;
