@@ -189,7 +189,8 @@ impl OnTokens {
         let (mechanism, words, what): (Box<dyn Mechanism>, _, _) = match self.chosen {
             Chosen::CapePaper(cape, device) => {
                 let cape_paper::Settings { context, utility, bucket_count, .. } = *cape.settings();
-                let (l, d, model) = (utility.l(), utility.d(), device.checksum());
+                let (l, d, model) =
+                    (utility.context_weight(), utility.distance_weight(), device.checksum());
                 let what = format!(
                     "context={} lambda-l={l} lambda-d={d} buckets={bucket_count} model={}",
                     context.as_str(),
@@ -480,8 +481,8 @@ fn on_pieces(args: &MechanismArgs, file: &File, epsilon: Epsilon) -> Done<cape_p
             None => paper.context,
         },
         utility: Utility::new(
-            args.lambda_l.or(file.lambda_l).unwrap_or(paper.utility.l()),
-            args.lambda_d.or(file.lambda_d).unwrap_or(paper.utility.d()),
+            args.lambda_l.or(file.lambda_l).unwrap_or(paper.utility.context_weight()),
+            args.lambda_d.or(file.lambda_d).unwrap_or(paper.utility.distance_weight()),
         )?,
     })
 }

@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use cape::assemble::assemble;
 use cape::context::Context;
-use cape::embeddings::distances;
 use cape::keep::KeepList;
 use cape::mechanism::Mechanism;
 use cape::mechanism::cape_paper::{CapePaper, Settings};
@@ -90,8 +89,8 @@ fn one(device: &Device, mechanism: &CapePaper, text: &str, seed: u64) -> cape::R
         sums.sensitive += 1.0;
         sums.kept += f64::from(u8::from(id == token.id));
         // the true token is among the k nearest to what was released
-        let from = distances(device.model.embeddings(), id, everything);
-        let own = distances(device.model.embeddings(), id, &[token.id])[0];
+        let from = device.model.embeddings().distances(id, everything);
+        let own = device.model.embeddings().distances(id, &[token.id])[0];
         let closer = from.iter().filter(|&&d| d < own).count();
         sums.found += f64::from(u8::from(closer < K));
     }

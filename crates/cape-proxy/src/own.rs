@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Method, Response, StatusCode, header};
-use cape::json::ReleaseJson;
+use cape::ReleaseJson;
 use serde_json::{Value, json};
 
 use crate::body::Refusal;

@@ -1,6 +1,9 @@
 //! Attacks: what an adversary who sees a release makes of its sensitive positions.
 
 pub mod bayes;
-pub mod knn;
+mod knn;
 pub mod mask;
-pub mod nearest;
+mod nearest;
+
+pub use knn::{Knn, Space};
+pub use nearest::Nearest;

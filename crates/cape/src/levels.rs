@@ -24,7 +24,7 @@ pub enum Profile {
 }
 
 impl Profile {
-    /// As it appears in settings and output.
+    /// The name in settings and output.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -44,7 +44,7 @@ pub struct Levels {
     ordinary: HashSet<String>,
 }
 
-/// What a unit is drawn by: units with the same key become the same, and what becomes of a unit is drawn
+/// The input of a unit's draw: units with the same key become the same, and what becomes of a unit is drawn
 /// from its key alone.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Key {
@@ -63,9 +63,9 @@ impl std::fmt::Debug for Key {
 }
 
 impl Key {
-    /// In bytes, different for different keys.
+    /// The key in bytes, different for different keys.
     #[must_use]
-    pub fn bytes(&self) -> Vec<u8> {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
         let tag = [self.kind.as_str(), self.level.as_str()];
         let parts = tag.iter().flat_map(|part| part.bytes().chain([0]));
         parts.chain(self.form.bytes()).collect()
@@ -80,12 +80,6 @@ impl Levels {
         let folded = |words: &[String]| words.iter().map(|word| fold(word)).collect();
         let (protect, ordinary) = (folded(protect), folded(ordinary));
         Self { profile, stopwords: STOPWORDS.lines().collect(), protect, ordinary }
-    }
-
-    /// The profile.
-    #[must_use]
-    pub fn profile(&self) -> Profile {
-        self.profile
     }
 
     /// The level of a word, and why it has it.

@@ -15,7 +15,10 @@ pub mod cape;
 pub mod cape_paper;
 pub mod custext;
 pub mod inferdpt;
+mod kernel;
 pub mod santext;
+
+pub(crate) use kernel::DistanceKernel;
 
 /// A way to perturb a prompt.
 pub trait Mechanism: Send + Sync {
@@ -25,7 +28,7 @@ pub trait Mechanism: Send + Sync {
     /// One outcome per token.
     fn perturb(&self, tokens: &Tokens, rng: &mut dyn CryptoRng) -> Result<Vec<Outcome>>;
 
-    /// The same for several prompts, each with a generator of its own: what a prompt becomes does not
+    /// Perturbs several prompts, each with a generator of its own: what a prompt becomes does not
     /// depend on the others.
     fn perturb_all(
         &self,
@@ -35,7 +38,7 @@ pub trait Mechanism: Send + Sync {
     }
 }
 
-/// What becomes of a word that a mechanism on word vectors does not know.
+/// The treatment of a word that a mechanism on word vectors does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknown {
     /// Any word takes its place, each with the same probability.
@@ -47,7 +50,7 @@ pub enum Unknown {
 }
 
 impl Unknown {
-    /// As it appears in output for machines.
+    /// The name in output for machines.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -98,7 +101,7 @@ pub struct Odd {
 }
 
 impl Odds {
-    /// From scores and integer weights.
+    /// The distribution of these scores and integer weights.
     fn of_weights(weights: impl Iterator<Item = (TokenId, Option<f32>, U256)> + Clone) -> Self {
         let total: U256 = weights.clone().map(|(.., weight)| weight).sum();
         let mut candidates: Vec<Odd> = weights

@@ -1,5 +1,9 @@
 //! The adversary who knows the mechanism: the most probable word given what was released.
 
-pub mod baseline;
-pub mod cape;
-pub mod cape_paper;
+mod baseline;
+mod cape;
+mod cape_paper;
+
+pub use baseline::BaselineBayes;
+pub use cape::{CapeBayes, CapeGuess, Suspects};
+pub use cape_paper::{PaperBayes, TokenGuess};

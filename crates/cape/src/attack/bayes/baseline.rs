@@ -12,73 +12,20 @@
 
 use std::sync::OnceLock;
 
-use super::cape_paper::Guess;
-use crate::mechanism::Baseline;
+use super::cape_paper::TokenGuess;
+use crate::mechanism::{Baseline, DistanceKernel};
 use crate::text::TokenId;
-use crate::vectors::WordVectors;
-
-/// How a mechanism draws, as the attack needs to know it.
-pub(crate) struct Law<'a> {
-    /// The words.
-    pub(crate) words: &'a WordVectors,
-    /// The rows that are drawn, in order; all without.
-    pub(crate) drawn: Option<&'a [u32]>,
-    /// The probability with which a word that cannot be drawn itself is drawn for.
-    pub(crate) p: f64,
-    /// The draw is an average of draws, each among the words within a radius.
-    pub(crate) terms: Vec<Term>,
-}
-
-/// Weights e^(−rate · d) below a distance, and 0 from it on.
-pub(crate) struct Term {
-    pub(crate) rate: f64,
-    pub(crate) radius: f64,
-}
-
-impl Term {
-    fn weight(&self, distance: f64) -> f64 {
-        if distance < self.radius { (-self.rate * distance).exp() } else { 0.0 }
-    }
-}
-
-impl Law<'_> {
-    /// Z(t), for each term.
-    fn normalisers(&self, t: usize) -> Box<[f64]> {
-        let mut sums = vec![0.0; self.terms.len()];
-        let drawn = self.drawn.map_or(self.words.len(), <[u32]>::len);
-        for i in 0..drawn {
-            let row = self.drawn.map_or(i, |drawn| drawn[i] as usize);
-            let distance = f64::from(self.words.distance(t, row));
-            for (sum, term) in sums.iter_mut().zip(&self.terms) {
-                *sum += term.weight(distance);
-            }
-        }
-        sums.into()
-    }
-
-    fn is_drawn(&self, t: usize) -> bool {
-        self.drawn.is_none_or(|drawn| drawn.binary_search(&(t as u32)).is_ok())
-    }
-
-    /// P(y | t) by their distance and Z(t).
-    fn likelihood(&self, t: usize, distance: f64, normalisers: &[f64]) -> f64 {
-        let share = if self.is_drawn(t) { 1.0 } else { self.p };
-        let each = self.terms.iter().zip(normalisers).filter(|(_, z)| **z > 0.0);
-        share * each.map(|(term, z)| term.weight(distance) / z).sum::<f64>()
-            / self.terms.len() as f64
-    }
-}
 
 /// The attack on one mechanism at one ε.
-pub struct WordBayes {
+pub struct BaselineBayes {
     /// Z(t) for each term, by row.
     normalisers: Vec<OnceLock<Box<[f64]>>>,
     most: usize,
 }
 
-impl WordBayes {
-    /// On a mechanism with so many words; at the most so many of them are looked at for a position, the
-    /// most promising first.
+impl BaselineBayes {
+    /// The attack on a mechanism with `words` words; at most `most` of them are looked at for a
+    /// position, the most promising first.
     #[must_use]
     pub fn new(words: usize, most: usize) -> Self {
         Self { normalisers: (0..words).map(|_| OnceLock::new()).collect(), most }
@@ -88,7 +35,7 @@ impl WordBayes {
     /// probability, up to a constant, for each row of the mechanism's words; the mechanism is always the
     /// same.
     #[must_use]
-    pub fn guess(&self, baseline: &Baseline, y: TokenId, prior: &[f32]) -> Option<Guess> {
+    pub fn guess(&self, baseline: &Baseline, y: TokenId, prior: &[f32]) -> Option<TokenGuess> {
         match baseline {
             Baseline::Custext(custext) => {
                 let posterior = |t: TokenId| {
@@ -99,25 +46,29 @@ impl WordBayes {
                 let could = custext.odds(y)?.candidates;
                 let all = could.iter().filter_map(|odd| Some((odd.id, posterior(odd.id)?)));
                 let (id, _) = all.max_by(|a, b| a.1.total_cmp(&b.1))?;
-                Some(Guess { id, exact: true })
+                Some(TokenGuess { id, exact: true })
             }
-            Baseline::Santext(santext) => self.search(&santext.law(), y, prior),
-            Baseline::Inferdpt(inferdpt) => self.search(&inferdpt.law(), y, prior),
+            Baseline::Santext(santext) => self.search(&santext.kernel(), y, prior),
+            Baseline::Inferdpt(inferdpt) => self.search(&inferdpt.kernel(), y, prior),
         }
     }
 
-    fn search(&self, law: &Law<'_>, y: TokenId, prior: &[f32]) -> Option<Guess> {
-        let y = law.words.row_of(y)?;
-        let at_most = match &law.terms[..] {
-            [_] => 1.0 / self.normalisers(law, y)[0],
+    fn search(&self, kernel: &DistanceKernel<'_>, y: TokenId, prior: &[f32]) -> Option<TokenGuess> {
+        let y = kernel.words.row_of(y)?;
+        let at_most = match &kernel.terms[..] {
+            [_] => 1.0 / self.normalisers(kernel, y)[0],
             _ => 1.0,
         };
-        let mut promising: Vec<(f64, f32, usize)> = (0..law.words.len())
+        let mut promising: Vec<(f64, f32, usize)> = (0..kernel.words.len())
             .map(|t| {
-                let distance = law.words.distance(t, y);
-                let weights = law.terms.iter().map(|term| term.weight(f64::from(distance)));
-                let weight = weights.sum::<f64>() / law.terms.len() as f64;
-                let bound = if law.is_drawn(t) { weight.min(at_most) } else { law.p * at_most };
+                let distance = kernel.words.distance(t, y);
+                let weights = kernel.terms.iter().map(|term| term.weight(f64::from(distance)));
+                let weight = weights.sum::<f64>() / kernel.terms.len() as f64;
+                let bound = if kernel.is_drawn(t) {
+                    weight.min(at_most)
+                } else {
+                    kernel.drawn_for * at_most
+                };
                 (f64::from(prior[t]) + bound.ln(), distance, t)
             })
             .collect();
@@ -128,18 +79,18 @@ impl WordBayes {
                 break;
             }
             if count == self.most {
-                return guess.map(|id| Guess { id, exact: false });
+                return guess.map(|id| TokenGuess { id, exact: false });
             }
-            let likelihood = law.likelihood(t, f64::from(distance), self.normalisers(law, t));
+            let likelihood = kernel.likelihood(t, f64::from(distance), self.normalisers(kernel, t));
             let posterior = f64::from(prior[t]) + likelihood.ln();
             if posterior > best {
-                (best, guess) = (posterior, Some(law.words.ids()[t]));
+                (best, guess) = (posterior, Some(kernel.words.ids()[t]));
             }
         }
-        guess.map(|id| Guess { id, exact: true })
+        guess.map(|id| TokenGuess { id, exact: true })
     }
 
-    fn normalisers(&self, law: &Law<'_>, t: usize) -> &[f64] {
-        self.normalisers[t].get_or_init(|| law.normalisers(t))
+    fn normalisers(&self, kernel: &DistanceKernel<'_>, t: usize) -> &[f64] {
+        self.normalisers[t].get_or_init(|| kernel.normalisers(t))
     }
 }

@@ -10,8 +10,8 @@
 
 use std::sync::Arc;
 
-use crate::attack::mask::{Unit, scores};
 use crate::Result;
+use crate::attack::mask::{MaskedUnit, scores};
 use crate::context::{Context, earlier, seen};
 use crate::mechanism::cape_paper::CapePaper;
 use crate::model::{LanguageModel, Memory, View};
@@ -20,14 +20,14 @@ use crate::text::{TokenId, Tokens};
 use crate::utility::Utility;
 
 /// The attack on the paper's mechanism with some settings, at any ε.
-pub struct Bayes {
+pub struct PaperBayes {
     prior: Arc<dyn LanguageModel>,
     near: Recent<TokenId, [f32]>,
     most: usize,
 }
 
 /// A guess.
-pub struct Guess {
+pub struct TokenGuess {
     /// The token that is most probable.
     pub id: TokenId,
     /// Whether every token that could be more probable was looked at.
@@ -37,8 +37,8 @@ pub struct Guess {
 /// How many numbers the rows of nearness that are kept may have together: 512 MB.
 const RECENT: usize = 1 << 27;
 
-impl Bayes {
-    /// With this prior, which must have the mechanism's vocabulary; at the most so many tokens are
+impl PaperBayes {
+    /// The attack with this prior, which must have the mechanism's vocabulary; at most `most` tokens are
     /// looked at for a position, by falling prior.
     #[must_use]
     pub fn new(prior: Arc<dyn LanguageModel>, most: usize) -> Self {
@@ -53,12 +53,12 @@ impl Bayes {
         cape: &CapePaper,
         tokens: &Tokens,
         drawn: &[Option<TokenId>],
-    ) -> Result<Vec<Guess>> {
-        let units: Vec<Unit> = tokens
+    ) -> Result<Vec<TokenGuess>> {
+        let units: Vec<MaskedUnit> = tokens
             .as_slice()
             .iter()
             .zip(drawn)
-            .map(|(token, drawn)| Unit {
+            .map(|(token, drawn)| MaskedUnit {
                 ids: vec![drawn.unwrap_or(token.id)],
                 asked: token.kept.is_none().then_some(token.piece),
             })
@@ -78,9 +78,9 @@ impl Bayes {
         drawn: &[Option<TokenId>],
         i: usize,
         prior: &[f32],
-    ) -> Result<Guess> {
+    ) -> Result<TokenGuess> {
         let (model, settings) = (cape.model(), cape.settings());
-        let piece = tokens.0[i].piece;
+        let piece = tokens.as_slice()[i].piece;
         // what the mechanism saw, as far as it is known
         let known = match settings.context {
             Context::Released => earlier(model, tokens, drawn, i),
@@ -99,7 +99,8 @@ impl Bayes {
         order.sort_unstable_by(|&a, &b| prior[b as usize].total_cmp(&prior[a as usize]));
         let top = order.first().map_or(0.0, |&best| prior[best as usize]);
         let most = cape.most_kept();
-        let (mut best, mut guess) = (f64::NEG_INFINITY, Guess { id: believed[0], exact: true });
+        let (mut best, mut guess) =
+            (f64::NEG_INFINITY, TokenGuess { id: believed[0], exact: true });
         let Some(y) = released else { return Ok(guess) };
         let own = believed.iter().position(|&id| id == candidates[y]);
         let first = own.map(|own| own as u32).into_iter();
@@ -116,7 +117,7 @@ impl Bayes {
             let id = believed[t as usize];
             let near =
                 self.near.get_or(id, || settings.utility.nearness(&model.distances(id)).into());
-            let utilities = Utility::both(&context, &near);
+            let utilities = Utility::combined(&context, &near);
             let posterior = weight * cape.probability(&utilities, y)?;
             if posterior > best {
                 (best, guess.id) = (posterior, id);
