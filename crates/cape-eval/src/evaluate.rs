@@ -7,23 +7,25 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use cape::attack::mask::{Unit, best, scores};
+use cape::attack::mask::{MaskedUnit, best, scores};
 use cape::keep::KeepList;
 use cape::lexicon::Listed;
 use cape::metric::rouge_l;
 use cape::text::{Outcome, Piece, ReleasedToken, Token, Tokens};
 use cape_models::Device;
-use cape_models::sentence::{SentenceEncoder, cosine};
 use rayon::prelude::*;
 
 use crate::Result;
 use crate::asked::{Chat, Sent};
-use crate::data::{Data, Item, Span};
+use crate::data::{Item, Span};
 use crate::draft::{Draft, Word};
-use crate::record::{Cell, Hits, Protected, Record};
-use crate::subject::{At, Subject};
+use crate::meaning::Meaning;
+use crate::measure::Attack;
+use crate::method::{AtEpsilon, Method};
+use crate::record::{Cell, Hits, LABELLED_SPANS, PROTECTED_WORDS, Protected, Record};
 
-/// What measures.
+/// The tools that measure.
+#[derive(Default)]
 pub struct Tools {
     /// The masked model of the attack by masks.
     pub attacker: Option<Device>,
@@ -33,7 +35,7 @@ pub struct Tools {
     pub bayes_prompts: usize,
     /// How many prompts, from the first, are recorded with their release.
     pub examples: usize,
-    /// What compares meanings, with the vectors of the original prompts.
+    /// The sentence encoder that compares meanings, with the vectors of the original prompts.
     pub meaning: Option<Meaning>,
     /// A chat model that does the data's task and attacks.
     pub chat: Option<Chat>,
@@ -47,63 +49,38 @@ impl Tools {
     }
 }
 
-/// A sentence encoder, and the vectors of all prompts.
-pub struct Meaning {
-    encoder: SentenceEncoder,
-    originals: Vec<Vec<f32>>,
-}
-
-impl Meaning {
-    /// Of these prompts.
-    pub fn new(encoder: SentenceEncoder, data: &Data) -> Result<Self> {
-        let texts: Vec<&str> = data.items.iter().map(|item| item.text.as_str()).collect();
-        let originals = encoder.encode(&texts)?;
-        Ok(Self { encoder, originals })
-    }
-
-    /// The vectors of other texts.
-    pub(crate) fn vectors(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
-        Ok(self.encoder.encode(texts)?)
-    }
-}
-
-/// The label under which attacks on protected words alone are recorded.
-const PROTECTED: &str = "protected words";
-/// The one of attacks on all labelled spans together.
-pub(crate) const SPANS: &str = "labelled spans";
-
 /// One position that counts.
 struct Position {
     /// Its token.
     at: usize,
     /// The attacks that found it.
-    found: BTreeMap<&'static str, bool>,
+    found: BTreeMap<Attack, bool>,
 }
 
 /// Releases prompts side by side, and measures. The draws of a prompt are those of its number and the
 /// seed.
-pub fn measure(
-    subject: &Subject,
-    at: &At,
+pub(crate) fn evaluate(
+    method: &Method,
+    at: &AtEpsilon,
     cell: &Cell,
     seed: u64,
     prompts: &[(usize, &Item)],
     tools: &Tools,
 ) -> Result<Vec<Record>> {
     let start = Instant::now();
-    let drafts = subject.drafts(at, seed, prompts)?;
+    let drafts = method.drafts(at, seed, prompts)?;
     let seconds = start.elapsed().as_secs_f64() / prompts.len() as f64;
     let records = prompts.par_iter().zip(drafts).map(|(&(number, item), draft)| {
         let Draft { text, tokens, released, counted, words, back } = draft;
         let positions = counted.iter().map(|&at| Position { at, found: BTreeMap::new() }).collect();
         let (tokens, released) = (&tokens, &released[..]);
         let words = words.as_deref();
-        let mut release = Release { subject, at, item, tokens, released, words, positions };
+        let mut release = Attacked { method, at, item, tokens, released, words, positions };
         release.knn();
         let bayes = number < tools.bayes_prompts;
         let attacker = tools.attacker.as_ref().filter(|_| bayes || number < tools.masked_prompts);
         let guessed = match (attacker, at) {
-            (Some(_), At::Alone(_)) => release.nothing("mti"),
+            (Some(_), at) if at.sends_nothing() => release.nothing(Attack::Mti),
             (Some(attacker), _) => Some(release.mask(attacker, bayes)?),
             (None, _) => None,
         };
@@ -122,7 +99,7 @@ pub fn measure(
             similarity: None,
             attacks: hits(positions.iter()),
             guessed: guessed
-                .map(|text| ("mti".to_owned(), rouge_l(&item.text, &text)))
+                .map(|text| (Attack::Mti, rouge_l(&item.text, &text)))
                 .into_iter()
                 .collect(),
             spans: release.spans(),
@@ -135,7 +112,7 @@ pub fn measure(
         };
         if let Some(chat) = &tools.chat {
             let meaning = tools.meaning.as_ref();
-            if matches!(at, At::Alone(_)) {
+            if at.sends_nothing() {
                 chat.ask_local(item, meaning, &mut record)?;
             } else {
                 let sent = Sent { text: &text, tokens: released, back: &back };
@@ -146,19 +123,19 @@ pub fn measure(
     });
     let records: Vec<(Record, String)> = records.collect::<Result<_>>()?;
     let (mut records, texts): (Vec<Record>, Vec<String>) = records.into_iter().unzip();
-    if let Some(Meaning { encoder, originals }) = &tools.meaning {
+    if let Some(meaning) = &tools.meaning {
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        for (record, vector) in records.iter_mut().zip(encoder.encode(&texts)?) {
-            record.similarity = Some(cosine(&originals[record.prompt], &vector));
+        for (record, vector) in records.iter_mut().zip(meaning.vectors(&texts)?) {
+            record.similarity = Some(meaning.similarity(record.prompt, &vector));
         }
     }
     Ok(records)
 }
 
 /// A prompt and what became of it.
-struct Release<'a> {
-    subject: &'a Subject,
-    at: &'a At,
+struct Attacked<'a> {
+    method: &'a Method,
+    at: &'a AtEpsilon,
     item: &'a Item,
     tokens: &'a Tokens,
     released: &'a [ReleasedToken],
@@ -167,7 +144,7 @@ struct Release<'a> {
     positions: Vec<Position>,
 }
 
-impl Release<'_> {
+impl Attacked<'_> {
     fn original(&self, at: usize) -> &str {
         &self.item.text[self.released[at].start..self.released[at].end]
     }
@@ -187,7 +164,7 @@ impl Release<'_> {
                 Outcome::Drawn { id, .. } => Some(id),
                 _ => None,
             };
-            let nearer = match (drawn, self.subject.listing(), &self.subject.knn) {
+            let nearer = match (drawn, self.method.listing(), &self.method.knn) {
                 (Some(id), Some(listing), _) if !self.same(at) => {
                     Some(listing.nearest.rank(Listed(id.0), self.original(at)) as u32)
                 }
@@ -195,8 +172,8 @@ impl Release<'_> {
                 _ => self.same(at).then_some(0),
             };
             let found = &mut self.positions[i].found;
-            found.insert("knn-1", nearer.is_some_and(|nearer| nearer < 1));
-            found.insert("knn-10", nearer.is_some_and(|nearer| nearer < 10));
+            found.insert(Attack::Knn1, nearer.is_some_and(|nearer| nearer < 1));
+            found.insert(Attack::Knn10, nearer.is_some_and(|nearer| nearer < 10));
         }
     }
 
@@ -205,7 +182,7 @@ impl Release<'_> {
     /// wanted.
     fn mask(&mut self, attacker: &Device, bayes: bool) -> Result<String> {
         let vocab = attacker.model.vocab();
-        let device = self.subject.device();
+        let device = self.method.device();
         let same_pieces = device.is_some_and(|own| Arc::ptr_eq(&own.model, &attacker.model));
         // words begin where they are; pieces of another model are what the attacker has of that kind
         let kind = |token: &Token| if device.is_some() { token.piece } else { Piece::Start };
@@ -233,7 +210,7 @@ impl Release<'_> {
                 let pieces = attacker.tokenizer.tokenize(&released.released, &KeepList::none())?;
                 (pieces.as_slice().iter().map(|piece| piece.id).collect(), kind(token))
             };
-            units.push(Unit { ids, asked: asked.then_some(piece) });
+            units.push(MaskedUnit { ids, asked: asked.then_some(piece) });
         }
         let rows = scores(&*attacker.model, &units)?;
         let mut words: Vec<Option<String>> = vec![None; self.released.len()];
@@ -246,40 +223,40 @@ impl Release<'_> {
                 let kind = kind(&self.tokens.as_slice()[at]);
                 vocab.piece_id(&self.original(at).to_lowercase(), kind)
             };
-            self.found(at, "mti", target == Some(guess));
-            if let (true, At::Baseline(baseline, attack), Outcome::Drawn { id, .. }) =
+            self.found(at, Attack::Mti, target == Some(guess));
+            if let (true, AtEpsilon::Baseline(baseline, attack), Outcome::Drawn { id, .. }) =
                 (bayes, self.at, self.released[at].outcome)
             {
-                let guess = attack.guess(baseline, id, &self.subject.prior(attacker, row));
+                let guess = attack.guess(baseline, id, &self.method.prior(attacker, row));
                 let t = self.tokens.as_slice()[at].id;
-                self.found(at, "bayes", guess.is_some_and(|guess| guess.id == t));
+                self.found(at, Attack::Bayes, guess.is_some_and(|guess| guess.id == t));
             }
-            if let (true, At::Cape(cape, guessing), Some(listing)) =
-                (bayes, self.at, self.subject.listing())
+            if let (true, AtEpsilon::Cape(cape, guessing), Some(listing)) =
+                (bayes, self.at, self.method.listing())
             {
                 let word = self.words.and_then(|words| words[at].as_ref());
                 let found = word.is_some_and(|word| {
                     let prior = listing.prior(attacker, row);
                     guessing.finds(cape, listing, word, &self.released[at].released, &prior)
                 });
-                self.found(at, "bayes", found);
+                self.found(at, Attack::Bayes, found);
             }
             words[at] = Some(vocab.surface(guess).to_owned());
         }
-        let bayes = bayes && matches!(self.at, At::Baseline(..) | At::Cape(..));
+        let bayes = bayes && matches!(self.at, AtEpsilon::Baseline(..) | AtEpsilon::Cape(..));
         for position in &mut self.positions {
             let kept = !asked[position.at];
-            position.found.entry("mti").or_insert(kept);
+            position.found.entry(Attack::Mti).or_insert(kept);
             if bayes {
                 // a number that was moved is not found
-                position.found.entry("bayes").or_insert(kept);
+                position.found.entry(Attack::Bayes).or_insert(kept);
             }
         }
         Ok(self.with(&words))
     }
 
     /// An attack on nothing finds nothing.
-    fn nothing(&mut self, attack: &'static str) -> Option<String> {
+    fn nothing(&mut self, attack: Attack) -> Option<String> {
         for position in &mut self.positions {
             position.found.insert(attack, false);
         }
@@ -287,7 +264,7 @@ impl Release<'_> {
     }
 
     /// Whether an attack was right about a token.
-    fn found(&mut self, at: usize, attack: &'static str, found: bool) {
+    fn found(&mut self, at: usize, attack: Attack, found: bool) {
         if let Some(position) = self.positions.iter_mut().find(|position| position.at == at) {
             position.found.insert(attack, found);
         }
@@ -305,7 +282,7 @@ impl Release<'_> {
     }
 
     fn bayes(&mut self) -> Result<()> {
-        let (At::CapePaper(cape), Some(bayes)) = (self.at, &self.subject.bayes) else {
+        let (AtEpsilon::CapePaper(cape), Some(bayes)) = (self.at, &self.method.bayes) else {
             return Ok(());
         };
         let drawn: Vec<_> = self
@@ -318,12 +295,12 @@ impl Release<'_> {
             .collect();
         let guesses = bayes.guesses(cape, self.tokens, &drawn)?;
         for (at, guess) in self.tokens.sensitive().zip(guesses) {
-            self.found(at, "bayes", guess.id == self.tokens.as_slice()[at].id);
+            self.found(at, Attack::Bayes, guess.id == self.tokens.as_slice()[at].id);
         }
         Ok(())
     }
 
-    fn spans(&self) -> BTreeMap<String, BTreeMap<String, Hits>> {
+    fn spans(&self) -> BTreeMap<String, BTreeMap<Attack, Hits>> {
         let mut labels: BTreeMap<String, Vec<&Position>> = BTreeMap::new();
         let within = |position: &Position, span: &Span| {
             let token = &self.released[position.at];
@@ -336,13 +313,13 @@ impl Release<'_> {
         if !labels.is_empty() {
             let any =
                 |position: &&Position| self.item.spans.iter().any(|span| within(position, span));
-            labels.insert(SPANS.to_owned(), self.positions.iter().filter(any).collect());
+            labels.insert(LABELLED_SPANS.to_owned(), self.positions.iter().filter(any).collect());
         }
         if let Some(words) = self.words {
             let is_protected =
                 |position: &&Position| words[position.at].as_ref().is_some_and(Word::is_protected);
             let protected: Vec<&Position> = self.positions.iter().filter(is_protected).collect();
-            labels.insert(PROTECTED.to_owned(), protected);
+            labels.insert(PROTECTED_WORDS.to_owned(), protected);
         }
         labels.into_iter().map(|(label, positions)| (label, hits(positions.into_iter()))).collect()
     }
@@ -374,11 +351,11 @@ fn protected(item: &Item, tokens: &Tokens, counted: &[usize], words: &[Option<Wo
 }
 
 /// How often each attack was right.
-fn hits<'a>(positions: impl Iterator<Item = &'a Position>) -> BTreeMap<String, Hits> {
-    let mut all: BTreeMap<String, Hits> = BTreeMap::new();
+fn hits<'a>(positions: impl Iterator<Item = &'a Position>) -> BTreeMap<Attack, Hits> {
+    let mut all: BTreeMap<Attack, Hits> = BTreeMap::new();
     for position in positions {
         for (&attack, &found) in &position.found {
-            *all.entry(attack.to_owned()).or_default() += Hits { found: found.into(), of: 1 };
+            *all.entry(attack).or_default() += Hits { found: found.into(), of: 1 };
         }
     }
     all

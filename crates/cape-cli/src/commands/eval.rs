@@ -16,12 +16,11 @@ use cape_eval::chat::Client;
 use cape_eval::data::{Columns, Data, Item};
 use cape_eval::floor::floors;
 use cape_eval::grid::{Grid, Refused};
-use cape_eval::measure::{Meaning, Tools};
 use cape_eval::portrait;
 use cape_eval::record::Record;
 use cape_eval::report::Report;
-use cape_eval::subject::Subject;
 use cape_eval::summary::summarise;
+use cape_eval::{Meaning, Method, Reference, Tools};
 use cape_models::Options;
 use cape_models::baselines::Kind;
 use cape_models::sentence::SentenceEncoder;
@@ -116,7 +115,7 @@ fn on_prompts(args: &EvalArgs) -> Done {
     };
     let grid = Grid {
         data: &data,
-        subjects: &made.subjects,
+        methods: &made.subjects,
         epsilons: &epsilons,
         seeds: &seeds,
         tools: &tools,
@@ -232,11 +231,19 @@ fn made<'a>(args: &EvalArgs, model: &Model, data: &'a Data, epsilon: f64) -> Don
                 continue;
             }
             M::Masked => {
-                made.subjects.push(Subject::masked(&model.id, &model.device));
+                made.subjects.push(Method::reference(
+                    Reference::MaskedSpans,
+                    &model.id,
+                    &model.device,
+                ));
                 continue;
             }
             M::None => {
-                made.subjects.push(Subject::nothing(&model.id, &model.device));
+                made.subjects.push(Method::reference(
+                    Reference::NonPrivate,
+                    &model.id,
+                    &model.device,
+                ));
                 continue;
             }
             M::Santext => Kind::Santext,
@@ -248,7 +255,7 @@ fn made<'a>(args: &EvalArgs, model: &Model, data: &'a Data, epsilon: f64) -> Don
         made.add(words.model(model), || subjects::baseline(kind, model, words))?;
     }
     if args.originals.generation.is_some() {
-        made.subjects.push(Subject::alone(&model.id, &model.device));
+        made.subjects.push(Method::reference(Reference::LocalAlone, &model.id, &model.device));
     }
     Ok(made)
 }
