@@ -123,7 +123,8 @@ impl OnTokens {
         let (mechanism, words, what): (Box<dyn Mechanism>, _, _) = match self.chosen {
             Chosen::CapePaper(cape, device) => {
                 let cape_paper::Settings { context, utility, bucket_count, .. } = *cape.settings();
-                let (l, d, model) = (utility.l(), utility.d(), device.checksum());
+                let (l, d, model) =
+                    (utility.context_weight(), utility.distance_weight(), device.checksum());
                 let what = format!(
                     "context={} lambda-l={l} lambda-d={d} buckets={bucket_count} model={}",
                     context.as_str(),
@@ -184,8 +185,8 @@ fn paper_settings(given: &PaperSettings, epsilon: Epsilon) -> Done<cape_paper::S
         bucket_count: given.bucket_count.unwrap_or(default.bucket_count),
         context: given.context.unwrap_or(default.context),
         utility: Utility::new(
-            given.lambda_l.unwrap_or(default.utility.l()),
-            given.lambda_d.unwrap_or(default.utility.d()),
+            given.lambda_l.unwrap_or(default.utility.context_weight()),
+            given.lambda_d.unwrap_or(default.utility.distance_weight()),
         )?,
     })
 }

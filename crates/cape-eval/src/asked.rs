@@ -1,4 +1,4 @@
-//! What a chat model makes of a release: the data's task, an answer, a continuation, and the prompt restored.
+//! Asks a chat model about releases: the data's task, an answer, a continuation, and the prompt restored.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -10,8 +10,9 @@ use crate::Result;
 use crate::chat::{Client, Options};
 use crate::data::{Data, Item, Span};
 use crate::draft::Back;
-use crate::measure::{Meaning, SPANS};
-use crate::record::{Hits, Record};
+use crate::meaning::Meaning;
+use crate::measure::{Attack, Score};
+use crate::record::{Hits, LABELLED_SPANS, Record};
 use crate::tasks::rules::Rules;
 use crate::tasks::{self, Case, restore};
 
@@ -22,15 +23,15 @@ pub struct Chat {
     attacked: usize,
     /// How many questions are under way at a time.
     pub(crate) at_once: usize,
-    /// What it said of sentences: at a large ε many releases are the same.
+    /// Its labels of sentences: at a large ε many releases are the same.
     classified: Mutex<HashMap<String, String>>,
     /// The one that sees prompts and what was made of their releases; the same one without it.
     local: Option<Client>,
-    /// What the prompts themselves are for.
+    /// The use of the original prompts.
     originals: Originals,
 }
 
-/// What the service makes of each original prompt, once it was asked.
+/// The service's answers to the original prompts, once it was asked.
 enum Originals {
     /// It does not see them.
     Unseen,
@@ -43,9 +44,9 @@ enum Originals {
 /// A release, as far as it concerns a chat model.
 #[derive(Clone, Copy)]
 pub(crate) struct Sent<'a> {
-    /// What it gets.
+    /// The released text.
     pub(crate) text: &'a str,
-    /// What became of each token.
+    /// The outcome of each token.
     pub(crate) tokens: &'a [ReleasedToken],
     /// How its answer gets the user's own words back.
     pub(crate) back: &'a Back,
@@ -59,7 +60,7 @@ const CONTINUE: Options = Options { temperature: 0.0, max_tokens: 100, seed: Som
 const ANSWER: Options = Options { temperature: 0.0, max_tokens: 120, seed: Some(0) };
 
 impl Chat {
-    /// With this client, which attacks so many prompts from the first.
+    /// Asks this client, which attacks the first `attacked` prompts.
     #[must_use]
     pub fn new(client: Client, attacked: usize) -> Self {
         Self {
@@ -72,7 +73,7 @@ impl Chat {
         }
     }
 
-    /// It is asked so many questions at a time.
+    /// Asks `at_once` questions at a time.
     #[must_use]
     pub fn at_once(self, at_once: usize) -> Self {
         Self { at_once, ..self }
@@ -98,13 +99,13 @@ impl Chat {
 
     /// Whether it was asked all that it would be asked about a release.
     pub(crate) fn asked(&self, record: &Record) -> bool {
-        let has = |score: &str| record.scores.contains_key(score);
+        let has = |score: Score| record.scores.contains_key(&score);
         record.asked
-            && (record.prompt >= self.attacked || record.attacks.contains_key("llm"))
+            && (record.prompt >= self.attacked || record.attacks.contains_key(&Attack::Llm))
             && match self.originals {
                 Originals::Unseen => true,
-                Originals::Continued(_) => has("coherence"),
-                Originals::Answered(_) => !has("task") || has("preferred"),
+                Originals::Continued(_) => has(Score::Coherence),
+                Originals::Answered(_) => !has(Score::Task) || has(Score::Preferred),
             }
     }
 
@@ -126,14 +127,14 @@ impl Chat {
         if record.prompt < self.attacked {
             let guess = restore::guess(&self.client, sent.text, &RESTORE)?;
             let restored = restore::restored(&item.text, sent.tokens, &guess);
-            record.attacks.insert("llm".into(), restored.words);
-            record.guessed.insert("llm".into(), restored.rouge_l);
+            record.attacks.insert(Attack::Llm, restored.words);
+            record.guessed.insert(Attack::Llm, restored.rouge_l);
             for (label, attacks) in &mut record.spans {
-                let labelled = |span: &&Span| label == SPANS || span.label == *label;
+                let labelled = |span: &&Span| label == LABELLED_SPANS || span.label == *label;
                 let spans = item.spans.iter().filter(labelled);
                 let places: Vec<_> = spans.map(|span| span.start..span.end).collect();
                 if !places.is_empty() {
-                    attacks.insert("llm".into(), restore::recall(&item.text, &places, &guess));
+                    attacks.insert(Attack::Llm, restore::recall(&item.text, &places, &guess));
                 }
             }
         }
@@ -143,7 +144,7 @@ impl Chat {
         Ok(())
     }
 
-    /// What it says of a sentence, which it is asked once.
+    /// Its label of a sentence, which it is asked once.
     fn classified(&self, case: &Case<'_>) -> Result<String> {
         let messages = case.messages();
         let question = messages.each_ref().map(|message| message.text.as_str()).join("\n");
@@ -175,23 +176,23 @@ impl Chat {
             None => sent.back.restore(ask(sent.text)?),
         };
         let passes = rules.pass(&answer);
-        record.scores.insert("task".into(), f64::from(u8::from(passes)));
+        record.scores.insert(Score::Task, f64::from(u8::from(passes)));
         if let Some(details) = rules.details(&answer) {
-            record.scores.insert("details".into(), details);
+            record.scores.insert(Score::Details, details);
         }
         let Some(original) = original else { return Ok(()) };
         let local = self.local.as_ref().unwrap_or(&self.client);
         let preferred = tasks::preferred(local, &item.text, [original, &answer], &CLASSIFY)?;
-        record.scores.insert("preferred".into(), preferred);
+        record.scores.insert(Score::Preferred, preferred);
         // where the rules see a difference and the model is sure: whether they mean the same answer
         if rules.pass(original) != passes && preferred != 0.5 {
             let agrees = passes == (preferred == 1.0);
-            record.scores.insert("agreement".into(), f64::from(u8::from(agrees)));
+            record.scores.insert(Score::Agreement, f64::from(u8::from(agrees)));
         }
         Ok(())
     }
 
-    /// What the local model writes after a prompt that was not sent.
+    /// Asks the local model to continue a prompt that was not sent.
     pub(crate) fn ask_local(
         &self,
         item: &Item,
@@ -200,7 +201,7 @@ impl Chat {
     ) -> Result<()> {
         // whoever attacks has nothing
         let nothing = Hits { found: 0, of: record.sensitive as u32 };
-        record.attacks.insert("llm".into(), nothing);
+        record.attacks.insert(Attack::Llm, nothing);
         let (Originals::Continued(expected), Some(meaning)) = (&self.originals, meaning) else {
             return Ok(());
         };
@@ -211,13 +212,13 @@ impl Chat {
         };
         let vectors = meaning.vectors(&[&item.text, y, &alone])?;
         let [x, y, alone] = &vectors[..] else { return Ok(()) };
-        for (name, other) in [("coherence", x), ("alignment", y)] {
-            record.scores.insert(name.into(), cosine(other, alone));
+        for (score, other) in [(Score::Coherence, x), (Score::Alignment, y)] {
+            record.scores.insert(score, cosine(other, alone));
         }
         Ok(())
     }
 
-    /// What the service writes after the prompt itself.
+    /// The service's continuation of the prompt itself.
     fn expected<'a>(&self, item: &Item, expected: &'a OnceLock<String>) -> Result<&'a str> {
         once(expected, || Ok(tasks::generation(&self.client, &item.text, &CONTINUE)?))
     }
@@ -239,15 +240,15 @@ impl Chat {
         let extracted = tasks::extraction(local, &item.text, &noisy, &CONTINUE)?;
         let vectors = meaning.vectors(&[&item.text, y, &noisy, &restored, &extracted])?;
         let [x, y, noisy, restored, extracted] = &vectors[..] else { return Ok(()) };
-        for (name, a, b) in [
-            ("coherence", x, extracted),
-            ("alignment", y, extracted),
-            ("coherence without extraction", x, noisy),
-            ("alignment without extraction", y, noisy),
-            ("coherence restored", x, restored),
-            ("alignment restored", y, restored),
+        for (score, a, b) in [
+            (Score::Coherence, x, extracted),
+            (Score::Alignment, y, extracted),
+            (Score::CoherenceWithoutExtraction, x, noisy),
+            (Score::AlignmentWithoutExtraction, y, noisy),
+            (Score::CoherenceRestored, x, restored),
+            (Score::AlignmentRestored, y, restored),
         ] {
-            record.scores.insert(name.into(), cosine(a, b));
+            record.scores.insert(score, cosine(a, b));
         }
         Ok(())
     }
@@ -257,7 +258,7 @@ fn unasked(data: &Data) -> Vec<OnceLock<String>> {
     data.items.iter().map(|_| OnceLock::new()).collect()
 }
 
-/// What is there already, or else what is asked now.
+/// The answer that is known already, or else the one asked for now.
 fn once(known: &OnceLock<String>, ask: impl FnOnce() -> Result<String>) -> Result<&str> {
     if let Some(known) = known.get() {
         return Ok(known);

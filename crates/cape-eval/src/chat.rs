@@ -1,6 +1,6 @@
 //! A chat model behind an OpenAI-compatible address: one question, one answer.
 //!
-//! What is asked and answered shows nowhere but in the answer itself: errors name the fault, `Debug`
+//! Questions and answers show nowhere but in the answer itself: errors name the fault, `Debug`
 //! shows sizes.
 
 mod answer;
@@ -20,9 +20,9 @@ pub use fault::ChatError;
 
 /// No answer of a chat model is longer, in bytes.
 const LARGEST: u64 = 4 << 20;
-/// What is read of an answer that is an error: enough for its code.
+/// How much is read of an answer that is an error: enough for its code.
 const LARGEST_ERROR: u64 = 1 << 16;
-/// A host that is there takes a call at once, however long it thinks then.
+/// A host that is up accepts a connection at once, however long it thinks afterwards.
 const CONNECT: Duration = Duration::from_secs(10);
 
 /// Where a chat model is, and how patiently it is asked.
@@ -187,7 +187,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// As the API spells it.
+    /// The API's name for it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -203,7 +203,7 @@ impl Role {
 pub struct Message {
     /// By whom.
     pub role: Role,
-    /// What.
+    /// The text.
     pub text: String,
 }
 

@@ -22,7 +22,7 @@ pub struct Choice {
     pub closeness: f64,
 }
 
-/// Of two laws that differ by no more in closeness, the one of the smaller ε₁ is better.
+/// Two laws that differ by no more in closeness are alike: the one of the smaller ε₁ is better.
 const ALIKE: f64 = 0.03;
 
 /// The law of the smallest ε₁ among those that leave the words about as near as possible, where no more than a
@@ -79,7 +79,7 @@ impl Nearness {
         Ok(found)
     }
 
-    /// What a law leaves of it, exactly.
+    /// The closeness under a law, exactly.
     #[must_use]
     pub fn under(&self, law: &Law) -> f64 {
         let sum: f64 =

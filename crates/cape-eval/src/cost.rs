@@ -1,4 +1,4 @@
-//! What a mechanism costs: time and memory, measured before anything else runs beside it.
+//! The cost of a mechanism: time and memory, measured before anything else runs beside it.
 //!
 //! Memory is that of the process, as Linux counts it in `/proc/self/status`: how far its peak (`VmHWM`,
 //! which is set back where a span begins) rises above what was resident (`VmRSS`) before. Where the
@@ -8,14 +8,14 @@ use std::time::Instant;
 
 use crate::Result;
 use crate::data::Data;
+use crate::method::Method;
 use crate::report::Efficiency;
-use crate::subject::Subject;
 
 /// Some work that is timed.
 pub struct Span {
     start: Instant,
     resident_mb: f64,
-    /// What the peak is read from.
+    /// The field that the peak is read from.
     field: &'static str,
 }
 
@@ -35,7 +35,7 @@ impl Span {
         self.start.elapsed().as_secs_f64()
     }
 
-    /// By how many megabytes memory rose above what it was then.
+    /// The rise of memory since then, in megabytes.
     #[must_use]
     pub fn rise_mb(&self) -> f64 {
         // not `max`, which would make a zero of what is not a number
@@ -54,24 +54,24 @@ fn status_mb(field: &str) -> f64 {
 /// Releases the first prompts one after another, with nothing beside them; `set_up` began before the
 /// mechanism was made.
 pub fn efficiency(
-    subject: &Subject,
+    method: &Method,
     data: &Data,
     prompts: usize,
     epsilon: f64,
     set_up: &Span,
 ) -> Result<Efficiency> {
-    let at = subject.at(epsilon)?;
+    let at = method.at(epsilon)?;
     let set_up_s = set_up.seconds();
     let (mut tokens, mut seconds, mut released) = (0, 0.0, 0);
     for (number, item) in data.items.iter().take(prompts).enumerate() {
         let start = Instant::now();
-        let drafts = subject.drafts(&at, 0, &[(number, item)])?;
+        let drafts = method.drafts(&at, 0, &[(number, item)])?;
         seconds += start.elapsed().as_secs_f64();
         tokens += drafts.iter().map(|draft| draft.tokens.as_slice().len()).sum::<usize>();
         released += 1;
     }
     Ok(Efficiency {
-        mechanism: subject.name.clone(),
+        mechanism: method.name.clone(),
         set_up_s,
         prompt_ms: 1e3 * seconds / f64::from(released),
         token_ms: 1e3 * seconds / tokens as f64,

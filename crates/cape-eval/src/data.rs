@@ -13,13 +13,13 @@ use crate::{Error, Result};
 /// One prompt, with what is known of it.
 #[derive(Clone, Default, PartialEq)]
 pub struct Item {
-    /// What is perturbed. Of a question and a sentence, two lines.
+    /// The text that is perturbed. Of a question and a sentence, two lines.
     pub text: String,
     /// The answer of a classification.
     pub label: Option<String>,
-    /// What in the text is private, by label.
+    /// The private parts of the text, by label.
     pub spans: Vec<Span>,
-    /// What an answer to it must be.
+    /// The rules for an answer to it.
     pub rules: Option<Rules>,
     /// The part that says what is to be done, and is not private.
     pub instruction: Option<String>,
@@ -48,7 +48,7 @@ impl Item {
 /// A part of a text that says something about a person, in bytes.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Span {
-    /// What it says.
+    /// The label: PERSON, LOCATION, …
     pub label: String,
     /// Where it begins.
     pub start: usize,
@@ -58,7 +58,7 @@ pub struct Span {
 
 /// Prompts under a name.
 pub struct Data {
-    /// What they are called in tables.
+    /// Their name in tables.
     pub name: String,
     /// The prompts.
     pub items: Vec<Item>,

@@ -9,12 +9,12 @@ use cape::levels::Key;
 use cape::lexicon::fold;
 use cape::mechanism::Mechanism;
 use cape::mechanism::cape::{Cape, Drawn, Place, Settings};
-use cape::restore::{Restorer, Wanted};
 use cape::rng::{CryptoRng, Generator, Secret, seeded};
 use cape::sanitizer::written;
 use cape::text::{Level, Outcome, Piece, ReleasedToken, Token, TokenId, Tokens, Why};
 use cape::tokenizer::Tokenizer;
 use cape::units::Unit;
+use cape::{Restorer, Wanted};
 
 use crate::Result;
 use crate::data::Item;
@@ -25,7 +25,7 @@ pub(crate) struct Draft {
     pub(crate) text: String,
     /// The tokens of the prompt; for words, its words and punctuation marks.
     pub(crate) tokens: Tokens,
-    /// What became of each.
+    /// The outcome of each.
     pub(crate) released: Vec<ReleasedToken>,
     /// Which of them attacks count.
     pub(crate) counted: Vec<usize>,
@@ -59,7 +59,7 @@ impl Back {
 
 /// A word, number or address of a prompt.
 pub(crate) struct Word {
-    /// What it is drawn by; none where it is kept.
+    /// The key of its draw; none where it is kept.
     pub(crate) key: Option<Key>,
     /// Whether it stands first.
     pub(crate) first: bool,
@@ -144,7 +144,7 @@ pub(crate) fn masked(tokenizer: &Tokenizer, prompts: &[(usize, &Item)]) -> Resul
         .collect()
 }
 
-/// What stands for a word that is not listed.
+/// The id of a word that is not listed.
 const UNLISTED: TokenId = TokenId(u32::MAX);
 
 /// Releases prompts by Cape on words. The id of a token is its place on the list. Instructions may be sent as

@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-/// What can go wrong. No message carries a word of a prompt.
+/// An error. No message carries a word of a prompt.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -25,7 +25,7 @@ pub enum Error {
     Records {
         /// The file.
         path: PathBuf,
-        /// What differs.
+        /// The difference.
         why: String,
     },
     /// The system starts no more threads.

@@ -1,4 +1,4 @@
-//! What do measures show of nothing? A curve is to be read from there, not from zero.
+//! Floors: the values of measures where nothing is left of a prompt. A curve is to be read from there, not from zero.
 
 use std::collections::HashMap;
 
@@ -6,29 +6,31 @@ use cape::keep::is_stopword;
 use cape::metric::rouge_l;
 
 use crate::data::Data;
+use crate::measure::{Measure, Score};
 use crate::report::Floor;
 
 /// The floors of the measures that have one on this data.
 #[must_use]
 pub fn floors(data: &Data) -> Vec<Floor> {
-    let floor = |measure: &str, name: &str, value: f64| Floor {
+    let floor = |measure: Measure, name: &str, value: f64| Floor {
         data: data.name.clone(),
-        measure: measure.into(),
+        measure,
         name: name.into(),
         value,
     };
     let kept: f64 =
         data.items.iter().map(|item| rouge_l(&item.text, &stopwords_alone(&item.text))).sum();
     let mut all =
-        vec![floor("rouge_l", "stopwords alone kept", kept / data.items.len().max(1) as f64)];
+        vec![floor(Measure::RougeL, "stopwords alone kept", kept / data.items.len().max(1) as f64)];
     let mut labels: HashMap<&str, usize> = HashMap::new();
     for label in data.items.iter().filter_map(|item| item.label.as_deref()) {
         *labels.entry(label).or_default() += 1;
     }
     let (most, of) = (labels.values().max(), labels.values().sum::<usize>());
-    all.extend(
-        most.map(|&most| floor("accuracy", "always the same answer", most as f64 / of as f64)),
-    );
+    all.extend(most.map(|&most| {
+        let accuracy = Measure::Score(Score::Accuracy);
+        floor(accuracy, "always the same answer", most as f64 / of as f64)
+    }));
     all
 }
 
@@ -56,10 +58,10 @@ mod tests {
         };
         let items = vec![item("the film is a mess", "0"), item("the joy", "1"), item("no", "1")];
         let floors = floors(&Data { name: "d".into(), items });
-        let found: Vec<(&str, f64)> =
-            floors.iter().map(|floor| (floor.measure.as_str(), floor.value)).collect();
+        let found: Vec<(Measure, f64)> =
+            floors.into_iter().map(|floor| (floor.measure, floor.value)).collect();
         // three of five words, one of two, and the one
         assert!((found[0].1 - (0.6 + 0.5 + 1.0) / 3.0).abs() < 1e-9, "{found:?}");
-        assert_eq!(found[1], ("accuracy", 2.0 / 3.0));
+        assert_eq!(found[1], (Measure::Score(Score::Accuracy), 2.0 / 3.0));
     }
 }

@@ -10,22 +10,22 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use crate::data::{Data, Item};
-use crate::measure::{Tools, measure};
+use crate::evaluate::{Tools, evaluate};
+use crate::method::{AtEpsilon, EPSILON_ANY, Method};
 use crate::record::{Cell, Record};
-use crate::subject::{At, EPSILON_ANY, Subject};
 use crate::{Error, Result};
 
-/// What is to be run.
+/// A grid of runs.
 pub struct Grid<'a> {
     /// The prompts.
     pub data: &'a Data,
     /// The mechanisms.
-    pub subjects: &'a [Subject],
+    pub methods: &'a [Method],
     /// The values of ε.
     pub epsilons: &'a [f64],
     /// The seeds: every prompt is released once for each.
     pub seeds: &'a [u64],
-    /// What measures.
+    /// The tools that measure.
     pub tools: &'a Tools,
 }
 
@@ -44,13 +44,13 @@ impl Grid<'_> {
     /// How many releases there are in all.
     #[must_use]
     pub fn len(&self) -> usize {
-        let cells: usize = self.subjects.iter().map(|subject| self.epsilons(subject).len()).sum();
+        let cells: usize = self.methods.iter().map(|method| self.epsilons(method).len()).sum();
         self.data.items.len() * cells * self.seeds.len()
     }
 
     /// The values of ε for a mechanism: one is enough where ε changes nothing.
-    fn epsilons(&self, subject: &Subject) -> &[f64] {
-        if subject.is_reference() {
+    fn epsilons(&self, method: &Method) -> &[f64] {
+        if method.is_reference() {
             &self.epsilons[..1.min(self.epsilons.len())]
         } else {
             self.epsilons
@@ -99,20 +99,20 @@ impl Grid<'_> {
         let done: HashSet<Key> = records.iter().map(key).collect();
         let mut refused = Vec::new();
         let mut count = 0;
-        for subject in self.subjects {
-            for &epsilon in self.epsilons(subject) {
+        for method in self.methods {
+            for &epsilon in self.epsilons(method) {
                 let here = self.data.items.len() * self.seeds.len();
-                let at = match subject.at(epsilon) {
+                let at = match method.at(epsilon) {
                     Ok(at) => at,
                     Err(error) => {
                         let why = error.to_string();
-                        refused.push(Refused { mechanism: subject.name.clone(), epsilon, why });
+                        refused.push(Refused { mechanism: method.name.clone(), epsilon, why });
                         count += here;
                         progress(count);
                         continue;
                     }
                 };
-                let cell = self.cell(subject, epsilon, &at);
+                let cell = self.cell(method, epsilon, &at);
                 for &seed in self.seeds {
                     let left: Vec<(usize, &Item)> = self
                         .data
@@ -120,7 +120,7 @@ impl Grid<'_> {
                         .iter()
                         .enumerate()
                         .filter(|&(prompt, _)| {
-                            let key = (subject.name.clone(), epsilon.to_bits(), seed, prompt);
+                            let key = (method.name.clone(), epsilon.to_bits(), seed, prompt);
                             !done.contains(&key)
                         })
                         .collect();
@@ -129,7 +129,7 @@ impl Grid<'_> {
                     let new: Vec<Vec<Record>> = left
                         .par_chunks(SIDE_BY_SIDE)
                         .map(|prompts| {
-                            let new = measure(subject, &at, &cell, seed, prompts, self.tools)?;
+                            let new = evaluate(method, &at, &cell, seed, prompts, self.tools)?;
                             keep(&new)?;
                             let order = std::sync::atomic::Ordering::Relaxed;
                             progress(finished.fetch_add(new.len(), order) + new.len());
@@ -143,14 +143,14 @@ impl Grid<'_> {
         }
         records.sort_by_cached_key(|record| {
             let cell = &record.cell;
-            let subject = self.subjects.iter().position(|subject| subject.name == cell.mechanism);
+            let method = self.methods.iter().position(|method| method.name == cell.mechanism);
             let epsilon = self.epsilons.iter().position(|&epsilon| epsilon == cell.epsilon);
-            (subject, epsilon, record.seed, record.prompt)
+            (method, epsilon, record.seed, record.prompt)
         });
         Ok((records, refused))
     }
 
-    /// What is left to do beside this file, and about how long that takes: a few prompts are released
+    /// The work left beside this file, and about how long that takes: a few prompts are released
     /// and measured on trial.
     pub fn outlook(&self, path: &Path) -> Result<Outlook> {
         let records = if path.exists() { open(path)?.1 } else { Vec::new() };
@@ -164,18 +164,18 @@ impl Grid<'_> {
         let prompts: Vec<(usize, &Item)> =
             (0..tried).map(|i| (i + 1) * items.len() / tried - 1).map(|i| (i, &items[i])).collect();
         let mut outlook = Outlook { done: done.values().sum(), left: 0, seconds: 0.0 };
-        for subject in self.subjects {
+        for method in self.methods {
             // what is refused takes no time
-            let at = |&epsilon: &f64| subject.at(epsilon).ok().map(|at| (epsilon, at));
-            let mut accepted: Vec<(f64, At)> =
-                self.epsilons(subject).iter().filter_map(at).collect();
+            let at = |&epsilon: &f64| method.at(epsilon).ok().map(|at| (epsilon, at));
+            let mut accepted: Vec<(f64, AtEpsilon)> =
+                self.epsilons(method).iter().filter_map(at).collect();
             let here = items.len() * accepted.len() * self.seeds.len();
-            let here = here.saturating_sub(done.get(&subject.name).copied().unwrap_or_default());
+            let here = here.saturating_sub(done.get(&method.name).copied().unwrap_or_default());
             outlook.left += here;
             if here > 0 {
                 let (epsilon, at) = accepted.swap_remove(accepted.len() / 2);
-                let (cell, start) = (self.cell(subject, epsilon, &at), Instant::now());
-                measure(subject, &at, &cell, 0, &prompts, self.tools)?;
+                let (cell, start) = (self.cell(method, epsilon, &at), Instant::now());
+                evaluate(method, &at, &cell, 0, &prompts, self.tools)?;
                 outlook.seconds += start.elapsed().as_secs_f64() / tried as f64 * here as f64;
             }
         }
@@ -185,10 +185,10 @@ impl Grid<'_> {
     /// The records that are of this grid and have all that it measures, the latest of each release.
     fn known(&self, records: Vec<Record>) -> Vec<Record> {
         let wanted: HashSet<(&str, u64)> = self
-            .subjects
+            .methods
             .iter()
-            .flat_map(|subject| {
-                self.epsilons(subject).iter().map(|e| (subject.name.as_str(), e.to_bits()))
+            .flat_map(|method| {
+                self.epsilons(method).iter().map(|e| (method.name.as_str(), e.to_bits()))
             })
             .collect();
         let mut latest: HashMap<Key, Record> = HashMap::new();
@@ -205,22 +205,22 @@ impl Grid<'_> {
         latest.into_values().collect()
     }
 
-    fn cell(&self, subject: &Subject, epsilon: f64, at: &At) -> Cell {
-        let mut cell = self.cell_of(subject, epsilon, at.proven());
+    fn cell(&self, method: &Method, epsilon: f64, at: &AtEpsilon) -> Cell {
+        let mut cell = self.cell_of(method, epsilon, at.proven());
         cell.settings.extend(at.settings());
         cell
     }
 
-    /// The same without the settings that follow from ε.
-    fn cell_of(&self, subject: &Subject, epsilon: f64, proven: Option<f64>) -> Cell {
+    /// The cell without the settings that follow from ε.
+    fn cell_of(&self, method: &Method, epsilon: f64, proven: Option<f64>) -> Cell {
         Cell {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             data: self.data.name.clone(),
-            mechanism: subject.name.clone(),
+            mechanism: method.name.clone(),
             epsilon,
             proven,
-            model: subject.model.clone(),
-            settings: subject.settings.clone(),
+            model: method.model.clone(),
+            settings: method.settings.clone(),
         }
     }
 
@@ -228,11 +228,11 @@ impl Grid<'_> {
     fn check(&self, path: &Path, records: &[Record]) -> Result<()> {
         for record in records {
             let cell = &record.cell;
-            let Some(subject) = self.subjects.iter().find(|subject| subject.name == cell.mechanism)
+            let Some(method) = self.methods.iter().find(|method| method.name == cell.mechanism)
             else {
                 continue;
             };
-            let wanted = self.cell_of(subject, cell.epsilon, cell.proven);
+            let wanted = self.cell_of(method, cell.epsilon, cell.proven);
             let mut own = cell.clone();
             own.settings.remove(EPSILON_ANY);
             if wanted != own {

@@ -1,9 +1,9 @@
-//! What attackers know of Cape on words: its list, and what a masked model expects of each word.
+//! The knowledge of attackers on Cape: its list, and what a masked model expects of each word.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use cape::attack::nearest::Nearest;
-use cape::attack::suspects::{Bayes, Suspects};
+use cape::attack::Nearest;
+use cape::attack::bayes::{CapeBayes, Suspects};
 use cape::keep::KeepList;
 use cape::lexicon::{Lexicon, fold};
 use cape::mechanism::cape::Cape;
@@ -47,7 +47,7 @@ impl Listing {
         Arc::clone(last.insert(known.unwrap_or_else(|| Arc::new(Guessing::new(cape)))))
     }
 
-    /// What an attacker expects at a place, for each known word, from its logits of all entries that begin a
+    /// The expectation of an attacker at a place, for each known word, from its logits of all entries that begin a
     /// word. What it expects of a piece is shared by the words that begin with it; a word whose first piece
     /// it has no entry for is as improbable as the last of those that it has.
     pub(crate) fn prior(&self, attacker: &Device, row: &[f32]) -> Vec<f32> {
@@ -80,14 +80,14 @@ impl Listing {
 
 /// The Bayes attack.
 pub struct Guessing {
-    bayes: Bayes,
-    /// What can stand in a place that is not first, in one that is, and in one where words have a capital.
+    bayes: CapeBayes,
+    /// The words that can stand in a place that is not first, in one that is, and in one where words have a capital.
     suspects: [OnceLock<Suspects>; 3],
 }
 
 impl Guessing {
     fn new(cape: &Cape) -> Self {
-        Self { bayes: Bayes::new(cape, MOST), suspects: [const { OnceLock::new() }; 3] }
+        Self { bayes: CapeBayes::new(cape, MOST), suspects: [const { OnceLock::new() }; 3] }
     }
 
     /// Whether the attack finds the word that was released so. A word that is not protected is read.

@@ -1,384 +1,311 @@
-//! Some prompts released once, and everything that is measured of them.
-//!
-//! Attacks count the same positions for all mechanisms: the words that are neither stopwords nor
-//! punctuation. What a mechanism keeps of them is found by every attack.
+//! The measures of releases: their names, which way is better, and which comes first.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Instant;
+use std::fmt;
 
-use cape::attack::mask::{Unit, best, scores};
-use cape::keep::KeepList;
-use cape::lexicon::Listed;
-use cape::metric::rouge_l;
-use cape::text::{Outcome, Piece, ReleasedToken, Token, Tokens};
-use cape_models::{Device, SentenceEncoder, cosine};
-use rayon::prelude::*;
+use serde::de::{DeserializeOwned, Error as _, IntoDeserializer, value};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::Result;
-use crate::asked::{Chat, Sent};
-use crate::data::{Data, Item, Span};
-use crate::draft::{Draft, Word};
-use crate::record::{Cell, Hits, Protected, Record};
-use crate::subject::{At, Subject};
-
-/// What measures.
-pub struct Tools {
-    /// The masked model of the attack by masks.
-    pub attacker: Option<Device>,
-    /// How many prompts, from the first, it attacks by masks.
-    pub masked_prompts: usize,
-    /// How many prompts, from the first, the Bayes attack is tried on.
-    pub bayes_prompts: usize,
-    /// How many prompts, from the first, are recorded with their release.
-    pub examples: usize,
-    /// What compares meanings, with the vectors of the original prompts.
-    pub meaning: Option<Meaning>,
-    /// A chat model that does the data's task and attacks.
-    pub chat: Option<Chat>,
+/// An attack on releases, the most telling first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Attack {
+    /// The true word is among the ten nearest to the released one.
+    #[serde(rename = "knn-10")]
+    Knn10,
+    /// The true word is the nearest to the released one.
+    #[serde(rename = "knn-1")]
+    Knn1,
+    /// Masked token inference.
+    Mti,
+    /// The adversary who knows the mechanism.
+    Bayes,
+    /// A chat model.
+    Llm,
 }
 
-impl Tools {
-    /// Whether a release was asked all that these tools ask; one of an earlier run may not have been.
-    pub(crate) fn measured(&self, record: &Record) -> bool {
-        (self.meaning.is_none() || record.similarity.is_some())
-            && self.chat.as_ref().is_none_or(|chat| chat.asked(record))
-    }
+/// How good the answers of a chat model are, the most telling first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Score {
+    /// The share of true labels, of the answers that could be read.
+    Accuracy,
+    /// Whether an answer passes the rules of its task.
+    Task,
+    /// How many of the private values that a good answer repeats it has.
+    Details,
+    /// Whether an answer is preferred to the one without Cape.
+    Preferred,
+    /// Whether rules and judge mean the same answer.
+    Agreement,
+    /// Similarity of a prompt and its continuation.
+    Coherence,
+    /// Similarity of the continuations of a prompt and of its release.
+    Alignment,
+    /// Alignment of what the service itself wrote.
+    #[serde(rename = "alignment without extraction")]
+    AlignmentWithoutExtraction,
+    /// Coherence of what the service itself wrote.
+    #[serde(rename = "coherence without extraction")]
+    CoherenceWithoutExtraction,
+    /// Alignment of what the service wrote with the user's own names put back.
+    #[serde(rename = "alignment restored")]
+    AlignmentRestored,
+    /// Coherence of the same.
+    #[serde(rename = "coherence restored")]
+    CoherenceRestored,
 }
 
-/// A sentence encoder, and the vectors of all prompts.
-pub struct Meaning {
-    encoder: SentenceEncoder,
-    originals: Vec<Vec<f32>>,
+/// A measure, the most telling first; all of them are shares from 0 to 1.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Measure {
+    /// ROUGE-L of prompt and release.
+    RougeL,
+    /// Similarity of meaning of prompt and release.
+    Similarity,
+    /// How good answers to releases are.
+    Score(Score),
+    /// The share of words that are protected.
+    Protected,
+    /// The same outside of labelled spans.
+    ProtectedElsewhere,
+    /// The same in labelled spans.
+    ProtectedInSpans,
+    /// The same in spans with this label.
+    ProtectedOn(String),
+    /// One minus the share of words that an attack finds.
+    Privacy(Attack),
+    /// The same in spans with this label.
+    PrivacyOn(Attack, String),
+    /// The share of words that were sent as they were.
+    Unchanged,
+    /// ROUGE-L of the prompt and what an attack takes it for.
+    Guessed(Attack),
+    /// The share of answers that could not be read.
+    Unread,
 }
 
-impl Meaning {
-    /// Of these prompts.
-    pub fn new(encoder: SentenceEncoder, data: &Data) -> Result<Self> {
-        let texts: Vec<&str> = data.items.iter().map(|item| item.text.as_str()).collect();
-        let originals = encoder.encode(&texts)?;
-        Ok(Self { encoder, originals })
-    }
-
-    /// The vectors of other texts.
-    pub(crate) fn vectors(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
-        Ok(self.encoder.encode(texts)?)
-    }
+/// The meaning of a high value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Good {
+    /// An attack fails.
+    Private,
+    /// The release is of use.
+    Useful,
+    /// The release tells more: of use, and to the attacker.
+    Revealing,
 }
 
-/// The label under which attacks on protected words alone are recorded.
-const PROTECTED: &str = "protected words";
-/// The one of attacks on all labelled spans together.
-pub(crate) const SPANS: &str = "labelled spans";
-
-/// One position that counts.
-struct Position {
-    /// Its token.
-    at: usize,
-    /// The attacks that found it.
-    found: BTreeMap<&'static str, bool>,
-}
-
-/// Releases prompts side by side, and measures. The draws of a prompt are those of its number and the
-/// seed.
-pub fn measure(
-    subject: &Subject,
-    at: &At,
-    cell: &Cell,
-    seed: u64,
-    prompts: &[(usize, &Item)],
-    tools: &Tools,
-) -> Result<Vec<Record>> {
-    let start = Instant::now();
-    let drafts = subject.drafts(at, seed, prompts)?;
-    let seconds = start.elapsed().as_secs_f64() / prompts.len() as f64;
-    let records = prompts.par_iter().zip(drafts).map(|(&(number, item), draft)| {
-        let Draft { text, tokens, released, counted, words, back } = draft;
-        let positions = counted.iter().map(|&at| Position { at, found: BTreeMap::new() }).collect();
-        let (tokens, released) = (&tokens, &released[..]);
-        let words = words.as_deref();
-        let mut release = Release { subject, at, item, tokens, released, words, positions };
-        release.knn();
-        let bayes = number < tools.bayes_prompts;
-        let attacker = tools.attacker.as_ref().filter(|_| bayes || number < tools.masked_prompts);
-        let guessed = match (attacker, at) {
-            (Some(_), At::Alone(_)) => release.nothing("mti"),
-            (Some(attacker), _) => Some(release.mask(attacker, bayes)?),
-            (None, _) => None,
-        };
-        if bayes {
-            release.bayes()?;
-        }
-        let positions = &release.positions;
-        let mut record = Record {
-            cell: cell.clone(),
-            prompt: number,
-            seed,
-            tokens: tokens.as_slice().len(),
-            sensitive: positions.len(),
-            unchanged: positions.iter().filter(|position| release.same(position.at)).count(),
-            rouge_l: rouge_l(&item.text, &text),
-            similarity: None,
-            attacks: hits(positions.iter()),
-            guessed: guessed
-                .map(|text| ("mti".to_owned(), rouge_l(&item.text, &text)))
-                .into_iter()
-                .collect(),
-            spans: release.spans(),
-            protected: words.map(|words| protected(item, tokens, &counted, words)),
-            scores: BTreeMap::new(),
-            unread: BTreeMap::new(),
-            asked: tools.chat.is_some(),
-            seconds,
-            released: (number < tools.examples).then(|| text.clone()),
-        };
-        if let Some(chat) = &tools.chat {
-            let meaning = tools.meaning.as_ref();
-            if matches!(at, At::Alone(_)) {
-                chat.ask_local(item, meaning, &mut record)?;
-            } else {
-                let sent = Sent { text: &text, tokens: released, back: &back };
-                chat.ask(item, sent, meaning, &mut record)?;
+impl Attack {
+    fn meaning(self) -> &'static str {
+        match self {
+            Self::Knn1 => "KNN-1 takes the word nearest to the one that was sent.",
+            Self::Knn10 => {
+                "KNN-10 finds a word that is among the ten nearest to the one that was sent."
             }
-        }
-        Ok((record, text))
-    });
-    let records: Vec<(Record, String)> = records.collect::<Result<_>>()?;
-    let (mut records, texts): (Vec<Record>, Vec<String>) = records.into_iter().unzip();
-    if let Some(Meaning { encoder, originals }) = &tools.meaning {
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        for (record, vector) in records.iter_mut().zip(encoder.encode(&texts)?) {
-            record.similarity = Some(cosine(&originals[record.prompt], &vector));
-        }
-    }
-    Ok(records)
-}
-
-/// A prompt and what became of it.
-struct Release<'a> {
-    subject: &'a Subject,
-    at: &'a At,
-    item: &'a Item,
-    tokens: &'a Tokens,
-    released: &'a [ReleasedToken],
-    /// Where a mechanism works on words.
-    words: Option<&'a [Option<Word>]>,
-    positions: Vec<Position>,
-}
-
-impl Release<'_> {
-    fn original(&self, at: usize) -> &str {
-        &self.item.text[self.released[at].start..self.released[at].end]
-    }
-
-    /// Whether a token came out as it was.
-    fn same(&self, at: usize) -> bool {
-        let token = &self.released[at];
-        matches!(token.outcome, Outcome::Kept(_))
-            || self.original(at).to_lowercase() == token.released.to_lowercase()
-    }
-
-    fn knn(&mut self) {
-        for i in 0..self.positions.len() {
-            let at = self.positions[i].at;
-            let t = self.tokens.as_slice()[at].id;
-            let drawn = match self.released[at].outcome {
-                Outcome::Drawn { id, .. } => Some(id),
-                _ => None,
-            };
-            let nearer = match (drawn, self.subject.listing(), &self.subject.knn) {
-                (Some(id), Some(listing), _) if !self.same(at) => {
-                    Some(listing.nearest.rank(Listed(id.0), self.original(at)) as u32)
-                }
-                (Some(id), None, Some(knn)) => knn.rank(id, t),
-                _ => self.same(at).then_some(0),
-            };
-            let found = &mut self.positions[i].found;
-            found.insert("knn-1", nearer.is_some_and(|nearer| nearer < 1));
-            found.insert("knn-10", nearer.is_some_and(|nearer| nearer < 10));
-        }
-    }
-
-    /// Masks each position in turn; the text that the attacker reads then. Where a position was kept,
-    /// it is found without. What it expects there is the prior of the Bayes attack on words, if that is
-    /// wanted.
-    fn mask(&mut self, attacker: &Device, bayes: bool) -> Result<String> {
-        let vocab = attacker.model.vocab();
-        let device = self.subject.device();
-        let same_pieces = device.is_some_and(|own| Arc::ptr_eq(&own.model, &attacker.model));
-        // words begin where they are; pieces of another model are what the attacker has of that kind
-        let kind = |token: &Token| if device.is_some() { token.piece } else { Piece::Start };
-        let asked: Vec<bool> = (0..self.released.len())
-            .map(|at| {
-                self.positions.iter().any(|position| position.at == at)
-                    && !matches!(self.released[at].outcome, Outcome::Kept(_))
-            })
-            .collect();
-        let mut units = Vec::with_capacity(self.released.len());
-        for ((token, released), &asked) in
-            self.tokens.as_slice().iter().zip(self.released).zip(&asked)
-        {
-            let (ids, piece) = if same_pieces {
-                let ids = match released.outcome {
-                    Outcome::Drawn { id, .. } => vec![id],
-                    Outcome::Dropped => Vec::new(),
-                    _ => vec![token.id],
-                };
-                (ids, token.piece)
-            } else if let Some(id) = vocab.piece_id(&released.released.to_lowercase(), kind(token))
-            {
-                (vec![id], kind(token))
-            } else {
-                let pieces = attacker.tokenizer.tokenize(&released.released, &KeepList::none())?;
-                (pieces.as_slice().iter().map(|piece| piece.id).collect(), kind(token))
-            };
-            units.push(Unit { ids, asked: asked.then_some(piece) });
-        }
-        let rows = scores(&*attacker.model, &units)?;
-        let mut words: Vec<Option<String>> = vec![None; self.released.len()];
-        let places = (0..asked.len()).filter(|&at| asked[at]);
-        for ((at, unit), row) in places.map(|at| (at, &units[at])).zip(&rows) {
-            let guess = best(&*attacker.model, unit.asked.unwrap_or(Piece::Start), row);
-            let target = if same_pieces {
-                Some(self.tokens.as_slice()[at].id)
-            } else {
-                let kind = kind(&self.tokens.as_slice()[at]);
-                vocab.piece_id(&self.original(at).to_lowercase(), kind)
-            };
-            self.found(at, "mti", target == Some(guess));
-            if let (true, At::Baseline(baseline, attack), Outcome::Drawn { id, .. }) =
-                (bayes, self.at, self.released[at].outcome)
-            {
-                let guess = attack.guess(baseline, id, &self.subject.prior(attacker, row));
-                let t = self.tokens.as_slice()[at].id;
-                self.found(at, "bayes", guess.is_some_and(|guess| guess.id == t));
+            Self::Mti => {
+                "MTI masks the word that was sent, and takes what a masked language model expects there."
             }
-            if let (true, At::Cape(cape, guessing), Some(listing)) =
-                (bayes, self.at, self.subject.listing())
-            {
-                let word = self.words.and_then(|words| words[at].as_ref());
-                let found = word.is_some_and(|word| {
-                    let prior = listing.prior(attacker, row);
-                    guessing.finds(cape, listing, word, &self.released[at].released, &prior)
-                });
-                self.found(at, "bayes", found);
+            Self::Bayes => {
+                "Bayes knows the mechanism, expects what a masked language model expects, and takes the word that \
+                 most probably was there."
             }
-            words[at] = Some(vocab.surface(guess).to_owned());
-        }
-        let bayes = bayes && matches!(self.at, At::Baseline(..) | At::Cape(..));
-        for position in &mut self.positions {
-            let kept = !asked[position.at];
-            position.found.entry("mti").or_insert(kept);
-            if bayes {
-                // a number that was moved is not found
-                position.found.entry("bayes").or_insert(kept);
-            }
-        }
-        Ok(self.with(&words))
-    }
-
-    /// An attack on nothing finds nothing.
-    fn nothing(&mut self, attack: &'static str) -> Option<String> {
-        for position in &mut self.positions {
-            position.found.insert(attack, false);
-        }
-        None
-    }
-
-    /// Whether an attack was right about a token.
-    fn found(&mut self, at: usize, attack: &'static str, found: bool) {
-        if let Some(position) = self.positions.iter_mut().find(|position| position.at == at) {
-            position.found.insert(attack, found);
-        }
-    }
-
-    /// The text with other words in some places.
-    fn with(&self, words: &[Option<String>]) -> String {
-        let (mut text, mut at) = (String::new(), 0);
-        for (token, word) in self.released.iter().zip(words) {
-            text.push_str(&self.item.text[at..token.start]);
-            text.push_str(word.as_ref().unwrap_or(&token.released));
-            at = token.end;
-        }
-        text + &self.item.text[at..]
-    }
-
-    fn bayes(&mut self) -> Result<()> {
-        let (At::CapePaper(cape), Some(bayes)) = (self.at, &self.subject.bayes) else {
-            return Ok(());
-        };
-        let drawn: Vec<_> = self
-            .released
-            .iter()
-            .map(|token| match token.outcome {
-                Outcome::Drawn { id, .. } => Some(id),
-                _ => None,
-            })
-            .collect();
-        let guesses = bayes.guesses(cape, self.tokens, &drawn)?;
-        for (at, guess) in self.tokens.sensitive().zip(guesses) {
-            self.found(at, "bayes", guess.id == self.tokens.as_slice()[at].id);
-        }
-        Ok(())
-    }
-
-    fn spans(&self) -> BTreeMap<String, BTreeMap<String, Hits>> {
-        let mut labels: BTreeMap<String, Vec<&Position>> = BTreeMap::new();
-        let within = |position: &Position, span: &Span| {
-            let token = &self.released[position.at];
-            token.start < span.end && span.start < token.end
-        };
-        for span in &self.item.spans {
-            let positions = self.positions.iter().filter(|position| within(position, span));
-            labels.entry(span.label.clone()).or_default().extend(positions);
-        }
-        if !labels.is_empty() {
-            let any =
-                |position: &&Position| self.item.spans.iter().any(|span| within(position, span));
-            labels.insert(SPANS.to_owned(), self.positions.iter().filter(any).collect());
-        }
-        if let Some(words) = self.words {
-            let is_protected =
-                |position: &&Position| words[position.at].as_ref().is_some_and(Word::is_protected);
-            let protected: Vec<&Position> = self.positions.iter().filter(is_protected).collect();
-            labels.insert(PROTECTED.to_owned(), protected);
-        }
-        labels.into_iter().map(|(label, positions)| (label, hits(positions.into_iter()))).collect()
-    }
-}
-
-/// How many words are protected, by where they stand.
-fn protected(item: &Item, tokens: &Tokens, counted: &[usize], words: &[Option<Word>]) -> Protected {
-    let mut found = Protected::default();
-    for (at, (token, word)) in tokens.as_slice().iter().zip(words).enumerate() {
-        let Some(word) = word else { continue };
-        let hit = Hits { found: word.is_protected().into(), of: 1 };
-        let is_counted = counted.binary_search(&at).is_ok();
-        let within: Vec<&Span> = item
-            .spans
-            .iter()
-            .filter(|span| token.start < span.end && span.start < token.end)
-            .collect();
-        for span in &within {
-            *found.spans.entry(span.label.clone()).or_default() += hit;
-        }
-        if is_counted {
-            found.words += hit;
-            if within.is_empty() {
-                found.elsewhere += hit;
+            Self::Llm => {
+                "LLM: a chat model writes what it takes the whole prompt to have been; a word is found if that has it."
             }
         }
     }
-    found
 }
 
-/// How often each attack was right.
-fn hits<'a>(positions: impl Iterator<Item = &'a Position>) -> BTreeMap<String, Hits> {
-    let mut all: BTreeMap<String, Hits> = BTreeMap::new();
-    for position in positions {
-        for (&attack, &found) in &position.found {
-            *all.entry(attack.to_owned()).or_default() += Hits { found: found.into(), of: 1 };
+impl fmt::Display for Attack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
+impl Score {
+    fn meaning(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Accuracy => {
+                "Accuracy: a chat model classifies the release; the share of true labels."
+            }
+            Self::Task => {
+                "Tasks done: a chat model answers the release, names are put back, and the answer holds all facts \
+                 and has the form that was asked for."
+            }
+            Self::Details => {
+                "Details: of the private values that a good answer repeats, those that it has."
+            }
+            Self::Preferred => {
+                "Preferred: of this answer and the one to the prompt itself a model calls this one better; a half where the \
+                 order decides."
+            }
+            Self::Agreement => {
+                "Agreement: where the rules pass one answer only and the model is sure, how often they mean the same."
+            }
+            Self::Coherence => {
+                "Coherence is the similarity of a prompt and what continues it in the end."
+            }
+            Self::Alignment => {
+                "Alignment is the similarity of that and of what the service writes after the prompt itself."
+            }
+            Self::AlignmentRestored | Self::CoherenceRestored => {
+                "Restored: the service’s continuation of the release with the user’s own names put back, without a \
+                 local model."
+            }
+            Self::AlignmentWithoutExtraction | Self::CoherenceWithoutExtraction => return None,
+        })
+    }
+}
+
+impl fmt::Display for Score {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
+impl fmt::Display for Measure {
+    /// The name in records, tables for machines and charts' data.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::RougeL => f.write_str("rouge_l"),
+            Self::Similarity => f.write_str("similarity"),
+            Self::Score(score) => score.fmt(f),
+            Self::Protected => f.write_str("protected"),
+            Self::ProtectedElsewhere => f.write_str("protected elsewhere"),
+            Self::ProtectedInSpans => f.write_str("protected in spans"),
+            Self::ProtectedOn(label) => write!(f, "protected on {label}"),
+            Self::Privacy(attack) => write!(f, "privacy {attack}"),
+            Self::PrivacyOn(attack, label) => write!(f, "privacy {attack} on {label}"),
+            Self::Unchanged => f.write_str("unchanged"),
+            Self::Guessed(attack) => write!(f, "guessed {attack}"),
+            Self::Unread => f.write_str("unread answers"),
         }
     }
-    all
+}
+
+impl Measure {
+    pub(crate) fn good(&self) -> Good {
+        match self {
+            Self::Privacy(_) | Self::PrivacyOn(..) => Good::Private,
+            Self::Unchanged | Self::Guessed(_) | Self::Unread => Good::Revealing,
+            _ => Good::Useful,
+        }
+    }
+
+    /// Whether it is how well a task is done; the others say nothing of what has no mechanism.
+    pub(crate) fn is_task(&self) -> bool {
+        self.good() == Good::Useful && !matches!(self, Self::RougeL | Self::Similarity)
+    }
+
+    /// The name in text.
+    pub(crate) fn label(&self) -> String {
+        match self {
+            Self::RougeL => "ROUGE-L".into(),
+            Self::Similarity => "similarity of meaning".into(),
+            Self::Unchanged => "tokens that stay the same".into(),
+            Self::Score(Score::Task) => "tasks done".into(),
+            Self::Score(Score::Details) => "details in the answer".into(),
+            Self::Score(Score::Preferred) => "preferred to the answer without Cape".into(),
+            Self::Score(Score::Agreement) => "agreement of rules and judge".into(),
+            Self::Privacy(attack) => format!("privacy against {attack}"),
+            Self::Guessed(attack) => format!("ROUGE-L of what {attack} guesses"),
+            _ => self.to_string(),
+        }
+    }
+
+    /// The name at the beginning of a line.
+    pub(crate) fn title(&self) -> String {
+        let label = self.label();
+        let mut letters = label.chars();
+        letters
+            .next()
+            .map(|first| first.to_uppercase().chain(letters).collect())
+            .unwrap_or_default()
+    }
+
+    /// The name of an axis or a column.
+    pub(crate) fn axis(&self) -> String {
+        format!("{} (%)", self.label())
+    }
+
+    /// A sentence that defines it.
+    pub(crate) fn meaning(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Privacy(attack) | Self::Guessed(attack) => attack.meaning(),
+            Self::Score(score) => return score.meaning(),
+            Self::RougeL => {
+                "ROUGE-L is the longest common subsequence of the words of prompt and release, as a share."
+            }
+            Self::Similarity => {
+                "Similarity is the cosine of a sentence encoder’s vectors of prompt and release."
+            }
+            Self::Unread => "Unread: the share of its answers that are no label.",
+            Self::Unchanged => {
+                "Stays the same: of the words that attacks count, those that were sent as they were."
+            }
+            Self::Protected => {
+                "Protected: of the words that attacks count, those that the profile protects."
+            }
+            _ => return None,
+        })
+    }
+}
+
+impl Serialize for Measure {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Measure {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Self::named(&name).ok_or_else(|| D::Error::custom("unknown measure"))
+    }
+}
+
+impl Measure {
+    fn named(name: &str) -> Option<Self> {
+        let plain = [Self::RougeL, Self::Similarity, Self::Protected, Self::ProtectedElsewhere];
+        let mut plain =
+            plain.into_iter().chain([Self::ProtectedInSpans, Self::Unchanged, Self::Unread]);
+        if let Some(measure) = plain.find(|measure| measure.to_string() == name) {
+            return Some(measure);
+        }
+        Some(match name.split_once(' ') {
+            Some(("guessed", attack)) => Self::Guessed(read(attack)?),
+            Some(("privacy", privacy)) => match privacy.split_once(" on ") {
+                Some((attack, label)) => Self::PrivacyOn(read(attack)?, label.to_owned()),
+                None => Self::Privacy(read(privacy)?),
+            },
+            Some(("protected", on)) => Self::ProtectedOn(on.strip_prefix("on ")?.to_owned()),
+            _ => Self::Score(read(name)?),
+        })
+    }
+}
+
+/// An attack or a score of this name.
+pub(crate) fn read<T: DeserializeOwned>(name: &str) -> Option<T> {
+    let name: value::StrDeserializer<'_, value::Error> = name.into_deserializer();
+    T::deserialize(name).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        let on = "on PERSON on duty".to_owned();
+        let spans = [Measure::ProtectedOn(on.clone()), Measure::PrivacyOn(Attack::Knn10, on)];
+        for measure in spans {
+            assert_eq!(Measure::named(&measure.to_string()), Some(measure));
+        }
+        for name in ["rouge_l", "unread answers", "alignment without extraction", "guessed mti"] {
+            assert_eq!(Measure::named(name).unwrap().to_string(), name);
+        }
+        for name in ["", "privacy", "privacy knn-2", "privacy knn-2 on X", "on X", "protected x"] {
+            assert_eq!(Measure::named(name), None, "{name}");
+        }
+    }
 }

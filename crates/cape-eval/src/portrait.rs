@@ -1,4 +1,4 @@
-//! What a mechanism does with a token, by itself: where it goes, how often it stays, and how long the
+//! The behaviour of a mechanism on single tokens: where a token goes, how often it stays, and how long the
 //! tail of its candidates is. Exact, from the distributions; no draws.
 
 use std::collections::BTreeMap;
@@ -13,9 +13,9 @@ use cape_models::Device;
 
 use crate::Result;
 use crate::data::{Data, Item};
+use crate::method::{AtEpsilon, Method, is_reference};
 use crate::record::Record;
 use crate::report::{BookToken, Example, ExampleRow, Mapping, Tail};
-use crate::subject::{At, Subject, is_reference};
 
 /// How many draws a mapping set is counted over.
 const DRAWS: f64 = 1000.0;
@@ -25,12 +25,12 @@ const BOOK: &str = "This is a good book.";
 
 /// S_t and N_t of the first tokens of the data: how many different outputs 1,000 draws have on average,
 /// and in which share of them the token stays.
-pub fn mapping(subject: &Subject, data: &Data, epsilon: f64, tokens: usize) -> Result<Mapping> {
-    let at = subject.at(epsilon)?;
+pub fn mapping(method: &Method, data: &Data, epsilon: f64, tokens: usize) -> Result<Mapping> {
+    let at = method.at(epsilon)?;
     let mut mapping =
-        Mapping { mechanism: subject.name.clone(), epsilon, sizes: Vec::new(), kept: Vec::new() };
-    let Some((tokenizer, keep)) = subject.cutting() else {
-        if let At::Cape(cape, _) = &at {
+        Mapping { mechanism: method.name.clone(), epsilon, sizes: Vec::new(), kept: Vec::new() };
+    let Some((tokenizer, keep)) = method.cutting() else {
+        if let AtEpsilon::Cape(cape, _) = &at {
             of_words(cape, data, tokens, &mut mapping)?;
         }
         return Ok(mapping);
@@ -55,12 +55,12 @@ pub fn mapping(subject: &Subject, data: &Data, epsilon: f64, tokens: usize) -> R
     Ok(mapping)
 }
 
-/// The probability with which something that is drawn with probability p comes in so many draws.
+/// The probability that an output of probability p comes at least once in all draws.
 fn comes(p: f64) -> f64 {
     1.0 - (DRAWS * (-p).ln_1p()).exp()
 }
 
-/// The same of the first protected words.
+/// S_t and N_t of the first protected words.
 fn of_words(cape: &Cape, data: &Data, words: usize, mapping: &mut Mapping) -> Result<()> {
     let mut seen: Vec<Key> = Vec::new();
     for Item { text, .. } in &data.items {
@@ -82,10 +82,10 @@ fn of_words(cape: &Cape, data: &Data, words: usize, mapping: &mut Mapping) -> Re
 }
 
 /// The probabilities of a token's candidates, and that it stays; none where it is not drawn for.
-fn distribution(at: &At, prompt: &Tokens, i: usize) -> Result<Option<(Vec<f64>, f64)>> {
+fn distribution(at: &AtEpsilon, prompt: &Tokens, i: usize) -> Result<Option<(Vec<f64>, f64)>> {
     let t = prompt.as_slice()[i].id;
     Ok(match at {
-        At::CapePaper(cape) => {
+        AtEpsilon::CapePaper(cape) => {
             let nothing = vec![None; prompt.as_slice().len()];
             let explanation = cape.explain(prompt, &nothing, i)?;
             let (weights, total) =
@@ -94,8 +94,8 @@ fn distribution(at: &At, prompt: &Tokens, i: usize) -> Result<Option<(Vec<f64>, 
             let own = own.map_or(0.0, |own| weights[own] as f64 / total);
             Some((weights.iter().map(|&weight| weight as f64 / total).collect(), own))
         }
-        At::Cape(..) | At::Nothing(_) | At::Alone(_) => None,
-        At::Baseline(baseline, _) => baseline.odds(t).map(|odds| {
+        AtEpsilon::Cape(..) | AtEpsilon::Reference(_) => None,
+        AtEpsilon::Baseline(baseline, _) => baseline.odds(t).map(|odds| {
             let drawn = 1.0 - odds.kept;
             let probability = |odd: &cape::mechanism::Odd| odd.probability * drawn;
             let own = odds.candidates.iter().find(|odd| odd.id == t).map_or(0.0, probability);

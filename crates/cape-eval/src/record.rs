@@ -1,10 +1,17 @@
-//! What is written down of one release: a line of JSON, enough to make every table anew.
+//! The record of one release: a line of JSON, enough to make every table anew.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::measure::{Attack, Score};
+
+/// The label under which attacks on protected words alone are recorded.
+pub const PROTECTED_WORDS: &str = "protected words";
+/// The label under which attacks on all labelled spans together are recorded.
+pub const LABELLED_SPANS: &str = "labelled spans";
 
 /// One prompt released once.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
@@ -27,22 +34,21 @@ pub struct Record {
     /// Cosine of the sentence embeddings of both.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub similarity: Option<f64>,
-    /// Attacks by name: `knn-1`, `knn-10`, `mti`, `bayes`, `llm`.
+    /// How often attacks found a word.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
-    pub attacks: BTreeMap<String, Hits>,
-    /// ROUGE-L of the prompt that an attack guessed, by the attack's name.
+    pub attacks: BTreeMap<Attack, Hits>,
+    /// ROUGE-L of the prompt that an attack guessed.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
-    pub guessed: BTreeMap<String, f64>,
+    pub guessed: BTreeMap<Attack, f64>,
     /// Attacks on labelled spans, by label and attack.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
-    pub spans: BTreeMap<String, BTreeMap<String, Hits>>,
+    pub spans: BTreeMap<String, BTreeMap<Attack, Hits>>,
     /// For mechanisms with levels: how many words are protected.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub protected: Option<Protected>,
-    /// Other measurements of this prompt by name: `accuracy` (1 or 0), `coherence`, `alignment`,
-    /// `task` (1 if the answer passes the rules), `details`, `preferred`, `agreement`.
+    /// How good a chat model's answers are.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
-    pub scores: BTreeMap<String, f64>,
+    pub scores: BTreeMap<Score, f64>,
     /// Answers of a chat model that could not be read, by task.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub unread: BTreeMap<String, u32>,
@@ -71,11 +77,11 @@ pub struct Cell {
     pub version: String,
     /// The data's name.
     pub data: String,
-    /// What the mechanism is called in tables and charts: `cape`, `cape-paper`, `santext+`, …
+    /// The mechanism's name in tables and charts: `cape`, `cape-paper`, `santext+`, …
     pub mechanism: String,
     /// ε as it was asked for.
     pub epsilon: f64,
-    /// What is proven for any two tokens in plain local differential privacy, and of words for any two
+    /// The ε that is proven for any two tokens in plain local differential privacy, and of words for any two
     /// protected ones; none where nothing is.
     pub proven: Option<f64>,
     /// The device model, or the vectors, by checksum.
@@ -96,12 +102,12 @@ pub struct Hits {
 /// How many words a mechanism with levels protects; stopwords are not counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Protected {
-    /// Of the words that attacks count.
+    /// Among the words that attacks count.
     pub words: Hits,
-    /// Of those that stand outside of labelled spans.
+    /// Among those outside of labelled spans.
     #[serde(default)]
     pub elsewhere: Hits,
-    /// Of all that stands in labelled spans, numbers and addresses too, by label.
+    /// Among all in labelled spans, numbers and addresses too, by label.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub spans: BTreeMap<String, Hits>,
 }

@@ -1,4 +1,4 @@
-//! What do people look at? Curves, tables and plain sentences, made of measured points.
+//! The report: curves, tables and plain sentences, made of measured points.
 //!
 //! ```text
 //! points + extras → sections (text, charts, tables) → HTML or Markdown
@@ -15,7 +15,6 @@ mod extras;
 mod findings;
 mod html;
 mod markdown;
-mod measure;
 mod paper;
 mod sections;
 mod spans;
@@ -37,9 +36,9 @@ pub struct Report {
     pub title: String,
     /// Names and values: versions, model, data, date, command.
     pub about: Vec<(String, String)>,
-    /// What was measured.
+    /// The measures.
     pub points: Vec<Point>,
-    /// What there is beside it; each section is left out where its data is empty.
+    /// Further sections; each is left out where its data is empty.
     #[serde(default)]
     pub extras: Extras,
 }

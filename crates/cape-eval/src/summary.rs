@@ -1,9 +1,10 @@
 //! Records added up: a point for each mechanism and ε, with intervals.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::measure::{Measure, Score};
 use crate::record::{Hits, Record};
 
 /// A mechanism at one ε on one set of data.
@@ -15,16 +16,12 @@ pub struct Point {
     pub mechanism: String,
     /// ε as it was asked for.
     pub epsilon: f64,
-    /// What is proven for any two tokens, if anything is.
+    /// The ε that is proven for any two tokens, if any is.
     pub proven: Option<f64>,
     /// How many releases it rests on.
     pub releases: usize,
-    /// What was measured, by name, as shares from 0 to 1: `rouge_l`, `similarity`, `unchanged`,
-    /// `accuracy` (of the answers that could be read), `unread answers`, `coherence`, `alignment`,
-    /// `task`, `details`, `preferred`, `agreement`; `privacy <attack>` is 1 − the attack's success, and
-    /// `guessed <attack>` the ROUGE-L of what it guessed; `privacy <attack> on <label>` for spans. For words,
-    /// `protected`, `protected on <label>`, `protected in spans` and `protected elsewhere`.
-    pub measures: BTreeMap<String, Estimate>,
+    /// The measures.
+    pub measures: BTreeMap<Measure, Estimate>,
     /// Seconds for a release, on average.
     pub seconds: f64,
 }
@@ -42,11 +39,20 @@ pub struct Estimate {
     pub n: usize,
 }
 
+/// The measures of these points but those of spans, the most telling first.
+pub(crate) fn measures<'a>(points: impl IntoIterator<Item = &'a Point>) -> Vec<&'a Measure> {
+    let all = points.into_iter().flat_map(|point| point.measures.keys());
+    let mut all: Vec<&Measure> = all.filter(|one| !matches!(one, Measure::PrivacyOn(..))).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
 /// The 97.5th percentile of the normal distribution.
 const Z: f64 = 1.959_964;
 
 impl Estimate {
-    /// Of a share: Wilson's interval.
+    /// The estimate of a share: Wilson's interval.
     #[must_use]
     pub fn share(found: u64, of: u64) -> Option<Self> {
         let n = of as f64;
@@ -58,7 +64,7 @@ impl Estimate {
         Some(Self { mean: p, low, high, n: of as usize })
     }
 
-    /// Of numbers: the normal interval of their mean.
+    /// The estimate of a mean: its normal interval.
     #[must_use]
     pub fn mean(values: &[f64]) -> Option<Self> {
         let n = values.len() as f64;
@@ -94,66 +100,63 @@ pub fn summarise(records: &[Record]) -> Vec<Point> {
 
 fn point(first: &Record, group: &[&Record]) -> Point {
     let mut measures = BTreeMap::new();
-    let mut put = |name: String, estimate: Option<Estimate>| {
+    let mut put = |measure: Measure, estimate: Option<Estimate>| {
         if let Some(estimate) = estimate {
-            measures.insert(name, estimate);
+            measures.insert(measure, estimate);
         }
     };
     let numbers = |of: &dyn Fn(&Record) -> Option<f64>| {
         Estimate::mean(&group.iter().filter_map(|record| of(record)).collect::<Vec<f64>>())
     };
-    put("rouge_l".into(), numbers(&|record| Some(record.rouge_l)));
-    put("similarity".into(), numbers(&|record| record.similarity));
+    put(Measure::RougeL, numbers(&|record| Some(record.rouge_l)));
+    put(Measure::Similarity, numbers(&|record| record.similarity));
     let (unchanged, sensitive) = group.iter().fold((0, 0), |(same, all), record| {
         (same + record.unchanged as u64, all + record.sensitive as u64)
     });
-    put("unchanged".into(), Estimate::share(unchanged, sensitive));
-    let mut hits: BTreeMap<String, Hits> = BTreeMap::new();
+    put(Measure::Unchanged, Estimate::share(unchanged, sensitive));
+    let mut hits: BTreeMap<Measure, Hits> = BTreeMap::new();
     for record in group {
-        for (attack, &found) in &record.attacks {
-            *hits.entry(format!("privacy {attack}")).or_default() += found;
+        for (&attack, &found) in &record.attacks {
+            *hits.entry(Measure::Privacy(attack)).or_default() += found;
         }
         for (label, attacks) in &record.spans {
-            for (attack, &found) in attacks {
-                *hits.entry(format!("privacy {attack} on {label}")).or_default() += found;
+            for (&attack, &found) in attacks {
+                *hits.entry(Measure::PrivacyOn(attack, label.clone())).or_default() += found;
             }
         }
     }
-    for (name, hits) in hits {
+    for (measure, hits) in hits {
         let found = Estimate::share(hits.found.into(), hits.of.into());
-        put(name, found.map(Estimate::complement));
+        put(measure, found.map(Estimate::complement));
     }
-    let mut protected: BTreeMap<String, Hits> = BTreeMap::new();
+    let mut protected: BTreeMap<Measure, Hits> = BTreeMap::new();
     for of in group.iter().filter_map(|record| record.protected.as_ref()) {
-        let mut add = |name: String, hits: Hits| *protected.entry(name).or_default() += hits;
-        add("protected".into(), of.words);
+        let mut add = |measure: Measure, hits: Hits| *protected.entry(measure).or_default() += hits;
+        add(Measure::Protected, of.words);
         for (label, &hits) in &of.spans {
-            add(format!("protected on {label}"), hits);
-            add("protected in spans".into(), hits);
+            add(Measure::ProtectedOn(label.clone()), hits);
+            add(Measure::ProtectedInSpans, hits);
         }
-        add("protected elsewhere".into(), of.elsewhere);
+        add(Measure::ProtectedElsewhere, of.elsewhere);
     }
-    if !protected.contains_key("protected in spans") {
-        protected.remove("protected elsewhere");
+    if !protected.contains_key(&Measure::ProtectedInSpans) {
+        protected.remove(&Measure::ProtectedElsewhere);
     }
-    for (name, hits) in protected {
-        put(name, Estimate::share(hits.found.into(), hits.of.into()));
+    for (measure, hits) in protected {
+        put(measure, Estimate::share(hits.found.into(), hits.of.into()));
     }
     let unread: u64 =
         group.iter().flat_map(|record| record.unread.values()).map(|&n| u64::from(n)).sum();
-    let read = group.iter().filter(|record| record.scores.contains_key("accuracy")).count() as u64;
-    put("unread answers".into(), Estimate::share(unread, unread + read));
-    let names = |of: fn(&Record) -> &BTreeMap<String, f64>| {
-        let mut names: Vec<&String> = group.iter().flat_map(|record| of(record).keys()).collect();
-        names.sort();
-        names.dedup();
-        names
-    };
-    for name in names(|record| &record.scores) {
-        put(name.clone(), numbers(&|record| record.scores.get(name).copied()));
+    let is_read = |record: &&&Record| record.scores.contains_key(&Score::Accuracy);
+    let read = group.iter().filter(is_read).count() as u64;
+    put(Measure::Unread, Estimate::share(unread, unread + read));
+    let scores: BTreeSet<_> = group.iter().flat_map(|record| record.scores.keys()).collect();
+    for score in scores {
+        put(Measure::Score(*score), numbers(&|record| record.scores.get(score).copied()));
     }
-    for name in names(|record| &record.guessed) {
-        put(format!("guessed {name}"), numbers(&|record| record.guessed.get(name).copied()));
+    let guesses: BTreeSet<_> = group.iter().flat_map(|record| record.guessed.keys()).collect();
+    for attack in guesses {
+        put(Measure::Guessed(*attack), numbers(&|record| record.guessed.get(attack).copied()));
     }
     Point {
         data: first.cell.data.clone(),
@@ -169,6 +172,7 @@ fn point(first: &Record, group: &[&Record]) -> Point {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::Attack;
     use crate::record::{Cell, Protected};
 
     #[test]
@@ -204,18 +208,18 @@ mod tests {
             unchanged: 1,
             rouge_l,
             similarity: None,
-            attacks: BTreeMap::from([("knn-10".into(), Hits { found, of: 4 })]),
+            attacks: BTreeMap::from([(Attack::Knn10, Hits { found, of: 4 })]),
             guessed: BTreeMap::new(),
             spans: BTreeMap::from([(
                 "PERSON".into(),
-                BTreeMap::from([("knn-10".into(), Hits { found: 1, of: 2 })]),
+                BTreeMap::from([(Attack::Knn10, Hits { found: 1, of: 2 })]),
             )]),
             protected: (epsilon == 6.0).then(|| Protected {
                 words: Hits { found: 1, of: 4 },
                 elsewhere: Hits { found: 0, of: 3 },
                 spans: BTreeMap::from([("PERSON".into(), Hits { found: 2, of: 2 })]),
             }),
-            scores: BTreeMap::from([("accuracy".into(), 1.0)]),
+            scores: BTreeMap::from([(Score::Accuracy, 1.0)]),
             unread: BTreeMap::from_iter((rouge_l == 0.7).then(|| ("sst2".into(), 1))),
             asked: true,
             seconds: 0.5,
@@ -226,18 +230,20 @@ mod tests {
         assert_eq!(serde_json::from_str::<Record>(&line).unwrap(), all[0]);
         let points = summarise(&all);
         assert_eq!(points.len(), 2);
-        let first = &points[0].measures;
+        let on_person = Measure::PrivacyOn(Attack::Knn10, "PERSON".into());
+        let (first, knn) = (&points[0].measures, Measure::Privacy(Attack::Knn10));
         assert_eq!(points[0].releases, 2);
-        assert!((first["privacy knn-10"].mean - 0.5).abs() < 1e-12);
-        assert_eq!(first["privacy knn-10"].n, 8);
-        assert_eq!(first["privacy knn-10 on PERSON"].n, 4);
-        assert!((first["rouge_l"].mean - 0.6).abs() < 1e-12);
-        assert!((first["unchanged"].mean - 0.25).abs() < 1e-12);
-        assert_eq!(first["accuracy"].mean, 1.0);
-        assert_eq!((first["unread answers"].mean, first["unread answers"].n), (1.0 / 3.0, 3));
-        assert!(points[1].measures["privacy knn-10"].mean == 0.0);
-        let shares = ["protected", "protected elsewhere", "protected on PERSON"];
-        assert_eq!(shares.map(|name| points[1].measures[name].mean), [0.25, 0.0, 1.0]);
-        assert!(shares.iter().all(|name| !first.contains_key(*name)));
+        assert!((first[&knn].mean - 0.5).abs() < 1e-12);
+        assert_eq!((first[&knn].n, first[&on_person].n), (8, 4));
+        assert!((first[&Measure::RougeL].mean - 0.6).abs() < 1e-12);
+        assert!((first[&Measure::Unchanged].mean - 0.25).abs() < 1e-12);
+        assert_eq!(first[&Measure::Score(Score::Accuracy)].mean, 1.0);
+        let unread = first[&Measure::Unread];
+        assert_eq!((unread.mean, unread.n), (1.0 / 3.0, 3));
+        assert!(points[1].measures[&knn].mean == 0.0);
+        let on = Measure::ProtectedOn("PERSON".into());
+        let shares = [Measure::Protected, Measure::ProtectedElsewhere, on];
+        assert_eq!(shares.each_ref().map(|share| points[1].measures[share].mean), [0.25, 0.0, 1.0]);
+        assert!(shares.iter().all(|share| !first.contains_key(share)));
     }
 }

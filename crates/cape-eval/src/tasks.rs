@@ -1,4 +1,4 @@
-//! What is a chat model asked, and what does its answer count?
+//! The tasks of a chat model, and how its answers are scored.
 
 pub mod labels;
 pub mod prompts;
@@ -6,20 +6,21 @@ pub mod restore;
 pub mod rules;
 
 use crate::chat::{ChatError, Client, Message, Options};
+use crate::measure::Score;
 use crate::record::Record;
 use labels::{Better, Entailed, Sentiment};
 
 /// A sentence to classify, which may have been released, with its true label.
 #[derive(Clone, Copy)]
 pub enum Case<'a> {
-    /// Of SST-2.
+    /// A sentence of SST-2.
     Sst2 {
         /// The sentence.
         content: &'a str,
-        /// What it is.
+        /// Its true label.
         is: Sentiment,
     },
-    /// Of QNLI.
+    /// A question and a sentence of QNLI.
     Qnli {
         /// The question.
         question: &'a str,
@@ -40,7 +41,7 @@ impl Case<'_> {
         }
     }
 
-    /// What to ask.
+    /// The question.
     #[must_use]
     pub fn messages(&self) -> [Message; 2] {
         match self {
@@ -64,13 +65,13 @@ impl Case<'_> {
 pub fn note(record: &mut Record, case: &Case<'_>, correct: Option<bool>) {
     match correct {
         Some(correct) => {
-            record.scores.insert("accuracy".into(), f64::from(u8::from(correct)));
+            record.scores.insert(Score::Accuracy, f64::from(u8::from(correct)));
         }
         None => *record.unread.entry(case.task().into()).or_default() += 1,
     }
 }
 
-/// What the model answers to a prompt, which may have been released.
+/// The model's answer to a prompt, which may have been released.
 pub fn answer(client: &Client, prompt: &str, options: &Options) -> Result<String, ChatError> {
     Ok(client.complete(&[Message::user(prompt)], options)?.text)
 }
@@ -98,12 +99,12 @@ pub fn preferred(
     })
 }
 
-/// What the model writes after a prefix, which may have been released.
+/// The model's continuation of a prefix, which may have been released.
 pub fn generation(client: &Client, prefix: &str, options: &Options) -> Result<String, ChatError> {
     Ok(client.complete(&prompts::generation(prefix), options)?.text)
 }
 
-/// What fits the true prefix of a continuation of the released one. It sees the prompt itself, so the
+/// The part of a continuation of the released prefix that fits the true one. It sees the prompt itself, so the
 /// model must be on the device.
 pub fn extraction(
     client: &Client,

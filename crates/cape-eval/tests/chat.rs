@@ -30,7 +30,7 @@ fn ask(client: &Client) -> Result<String, ChatError> {
     client.complete(&messages, &OPTIONS).map(|answer| answer.text)
 }
 
-/// What comes of these replies, and of how many requests.
+/// The result of these replies, and the number of requests.
 fn outcome(replies: impl IntoIterator<Item = Reply>) -> (Result<String, ChatError>, usize) {
     let server = Server::new(replies);
     let outcome = ask(&client(&server.url));

@@ -10,10 +10,9 @@ use cape_eval::asked::Chat;
 use cape_eval::chat::{Client, Options};
 use cape_eval::data::{Columns, Data};
 use cape_eval::grid::Grid;
-use cape_eval::measure::Tools;
-use cape_eval::subject::{MASKED, Subject};
 use cape_eval::tasks::labels::{Entailed, Sentiment};
 use cape_eval::tasks::{Case, extraction, generation, preferred, restore};
+use cape_eval::{Attack, Method, Reference, Score, Tools};
 use serde_json::{Value, json};
 
 use server::{Reply, Server};
@@ -99,10 +98,10 @@ fn answers_to_releases_get_the_users_words_back() {
     std::fs::write(&prompts, line.to_string()).unwrap();
     let data = Data::read(&prompts, &Columns::default()).unwrap();
     let device = cape_models::load(cape_models::DEFAULT).unwrap();
-    let subjects = [
-        Subject::nothing("m", &device),
-        Subject::masked("m", &device),
-        Subject::words("cape", Lexicon::embedded(), Settings::default()),
+    let methods = [
+        Method::reference(Reference::NonPrivate, "m", &device),
+        Method::reference(Reference::MaskedSpans, "m", &device),
+        Method::cape("cape", Lexicon::embedded(), Settings::default()),
     ];
     let tools = Tools {
         attacker: Some(device.clone()),
@@ -114,25 +113,25 @@ fn answers_to_releases_get_the_users_words_back() {
     };
     let seeds: Vec<u64> = (0..8).collect();
     let grid =
-        Grid { data: &data, subjects: &subjects, epsilons: &[8.0], seeds: &seeds, tools: &tools };
+        Grid { data: &data, methods: &methods, epsilons: &[8.0], seeds: &seeds, tools: &tools };
     let (records, refused) = grid.run(&dir.path().join("records.jsonl"), &|_| ()).unwrap();
     assert!(refused.is_empty() && records.len() == 24);
     for record in &records {
         let scores = &record.scores;
-        assert_eq!((scores["task"], scores["preferred"]), (1.0, 0.5));
+        assert_eq!((scores[&Score::Task], scores[&Score::Preferred]), (1.0, 0.5));
         let spans = &record.spans["labelled spans"];
         // Krzysztof has several pieces where a mechanism has pieces
-        assert!(spans["knn-10"].of >= 2 && spans["llm"].of == 2);
+        assert!(spans[&Attack::Knn10].of >= 2 && spans[&Attack::Llm].of == 2);
         // a far word that is no name is not put back
         let is_cape = record.cell.mechanism == "cape";
-        assert!(scores["details"] == 1.0 || is_cape, "{}", record.cell.mechanism);
+        assert!(scores[&Score::Details] == 1.0 || is_cape, "{}", record.cell.mechanism);
         let released = record.released.as_ref().unwrap();
-        if record.cell.mechanism == MASKED {
+        if record.cell.mechanism == Reference::MaskedSpans.name() {
             assert_eq!(released, "Thank <PERSON_1> and <PERSON_2> in one line.");
-            assert_eq!((spans["knn-10"].found, record.cell.proven), (0, None));
+            assert_eq!((spans[&Attack::Knn10].found, record.cell.proven), (0, None));
         }
     }
     let cape = records.iter().filter(|record| record.cell.mechanism == "cape");
-    let details: f64 = cape.map(|record| record.scores["details"]).sum();
+    let details: f64 = cape.map(|record| record.scores[&Score::Details]).sum();
     assert!(details >= 4.0, "names come back: {details} of 8");
 }

@@ -160,7 +160,7 @@ fn distances_are_those_of_the_stored_embeddings() {
     let candidates = vocab.drawable();
     for t in [0, 1, 30, 60, 90].map(TokenId) {
         let got = device.model.distances(t);
-        let want = cape::distance::distances(device.model.embeddings(), t, candidates);
+        let want = device.model.embeddings().distances(t, candidates);
         for ((got, want), r) in got.iter().zip(&want).zip(candidates) {
             assert!((got - want).abs() < 1e-4 * want.max(1.0), "{got} {want}");
             assert!(*r != t || *got == 0.0);

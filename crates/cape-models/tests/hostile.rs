@@ -309,7 +309,7 @@ fn finite_weights_whose_sums_overflow_make_the_worst_utility() {
     let row = common::logits(&*device.model, &ids, &[0]).swap_remove(0);
     assert!(row.iter().any(|x| !x.is_finite()));
     let context = Utility::PAPER.context(&row, device.model.calibration());
-    let utilities = Utility::both(&context, &vec![1.0; row.len()]);
+    let utilities = Utility::combined(&context, &vec![1.0; row.len()]);
     for (utility, logit) in utilities.iter().zip(&row) {
         assert!(utility.is_finite() && (logit.is_finite() || *utility == 0.0));
     }

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::text::{Outcome, Piece, ReleasedToken, TokenId, Tokens};
-use crate::tokenizer::number;
-use crate::vocab::Vocab;
+use crate::vocab::{Vocab, number};
 
 /// Puts the outcomes in the place of their tokens: kept text and white space byte for byte.
 ///

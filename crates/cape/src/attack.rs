@@ -1,8 +1,9 @@
 //! Attacks: what an adversary who sees a release makes of its sensitive positions.
 
 pub mod bayes;
-pub mod knn;
+mod knn;
 pub mod mask;
-pub mod nearest;
-pub mod suspects;
-pub mod words;
+mod nearest;
+
+pub use knn::{Knn, Space};
+pub use nearest::Nearest;

@@ -1,5 +1,6 @@
 #![doc = include_str!("audit.md")]
 
+pub mod baseline;
 mod extremes;
 pub mod keys;
 pub mod position;
@@ -7,6 +8,5 @@ pub mod prompts;
 mod radius;
 pub mod sample;
 pub mod texts;
-pub mod words;
 
-pub use extremes::{Extremes, Findings, Span};
+pub use extremes::{Extreme, Extremes, Findings, Span};

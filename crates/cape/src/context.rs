@@ -1,4 +1,4 @@
-//! What the model may see around a position.
+//! The context that the model may see around a position.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::text::{TokenId, Tokens};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Context {
-    /// What has been released in earlier turns, the kept tokens, and masks where draws are still to
+    /// The releases of earlier turns, the kept tokens, and masks where draws are still to
     /// come: a token enters the output through its own draw only.
     Released,
     /// The true prompt, as in the paper: a token influences the draw at every position.
@@ -41,11 +41,11 @@ pub(crate) fn seen(
     drawn: &[Option<TokenId>],
     i: usize,
 ) -> (Vec<TokenId>, usize) {
-    let window = window(tokens.0.len(), i, model.window());
+    let window = window(tokens.as_slice().len(), i, model.window());
     let ids = window
         .clone()
         .map(|j| {
-            let token = &tokens.0[j];
+            let token = &tokens.as_slice()[j];
             match context {
                 Context::Released if token.kept.is_none() => drawn[j].unwrap_or(model.mask()),
                 _ => token.id,
@@ -64,7 +64,7 @@ pub(crate) fn window(n: usize, i: usize, size: usize) -> Range<usize> {
     start..(start + size).min(n)
 }
 
-/// Sensitive positions of a prompt of `n` tokens in turns, left to right: at the most `most` together,
+/// Sensitive positions of a prompt of `n` tokens in turns, left to right: at most `most` together,
 /// which see the same window.
 pub(crate) fn turns(
     sensitive: &[usize],
@@ -76,7 +76,7 @@ pub(crate) fn turns(
     sensitive.chunk_by(same).flat_map(move |same| same.chunks(most))
 }
 
-/// What is known of the draws in the turn of position `i`: those of the turns before.
+/// The draws that are known in the turn of position `i`: those of the turns before.
 pub(crate) fn earlier(
     model: &dyn LanguageModel,
     tokens: &Tokens,
@@ -84,7 +84,7 @@ pub(crate) fn earlier(
     i: usize,
 ) -> Vec<Option<TokenId>> {
     let sensitive: Vec<usize> = tokens.sensitive().collect();
-    let mut turns = turns(&sensitive, tokens.0.len(), model.window(), model.at_once());
+    let mut turns = turns(&sensitive, tokens.as_slice().len(), model.window(), model.at_once());
     let first = turns.find(|turn| turn.contains(&i)).map_or(i, |turn| turn[0]);
     let mut known = drawn.to_vec();
     known[first..].fill(None);

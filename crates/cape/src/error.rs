@@ -1,4 +1,4 @@
-/// What can go wrong. No message carries a word of the prompt.
+/// An error. No message carries a word of the prompt.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -12,7 +12,7 @@ pub enum Error {
         name: &'static str,
         /// The range it must lie in, in words.
         range: &'static str,
-        /// What was given.
+        /// The value that was given.
         value: f64,
     },
     /// The integer weights of a draw cannot hold so large an ε.
@@ -21,7 +21,7 @@ pub enum Error {
          would be lost in rounding (the largest epsilon here is {largest:.1})"
     )]
     Underflow {
-        /// What was to be drawn.
+        /// The name of the candidates.
         what: &'static str,
         /// The ε asked for.
         epsilon: f64,

@@ -9,13 +9,13 @@ use rand::CryptoRng;
 /// How many bits the smallest weight has left at least: it is exact to one part in 2^20.
 const PRECISION: u32 = 20;
 
-/// What rounding adds to the log-ratio of two probabilities at most: each of two weights and of two
+/// The most that rounding adds to the log-ratio of two probabilities: each of two weights and of two
 /// sums is too small by one part in 2^20 at most, and e^(−x) itself is off by less than 2^−50.
 pub(crate) const ROUNDING: f64 = 4.0 / (1_u32 << PRECISION) as f64;
 
-/// Weights for up to so many candidates.
+/// Weights for up to `n` candidates.
 #[derive(Clone, Copy, Debug)]
-pub struct Scale {
+pub(crate) struct Scale {
     shift: u32,
 }
 
@@ -25,13 +25,13 @@ impl Scale {
     /// # Panics
     /// If `n` is zero.
     #[must_use]
-    pub fn new(n: usize) -> Self {
+    pub(crate) fn new(n: usize) -> Self {
         Self { shift: 255 - n.ilog2() - 1 }
     }
 
     /// The largest exponent that may be drawn from.
     #[must_use]
-    pub fn largest(self) -> f64 {
+    pub(crate) fn largest(self) -> f64 {
         f64::from(self.shift - PRECISION) * std::f64::consts::LN_2
     }
 
@@ -40,7 +40,7 @@ impl Scale {
     /// # Panics
     /// If `x` does not lie between zero and the largest.
     #[must_use]
-    pub fn weight(self, x: f64) -> U256 {
+    pub(crate) fn weight(self, x: f64) -> U256 {
         assert!((0.0..=self.largest()).contains(&x), "an exponent out of range");
         let bits = (-x).exp().to_bits();
         // a normal number up to 1: (2^52 + fraction) · 2^(exponent − 1075)
@@ -57,7 +57,7 @@ impl Scale {
 ///
 /// # Panics
 /// If the total is zero.
-pub fn draw(weights: &[U256], total: U256, rng: &mut dyn CryptoRng) -> usize {
+pub(crate) fn draw(weights: &[U256], total: U256, rng: &mut dyn CryptoRng) -> usize {
     let mut left = below(total, rng);
     for (i, &weight) in weights.iter().enumerate() {
         if left < weight {
@@ -73,7 +73,7 @@ pub fn draw(weights: &[U256], total: U256, rng: &mut dyn CryptoRng) -> usize {
 ///
 /// # Panics
 /// If `total` is zero.
-pub fn below(total: U256, rng: &mut dyn CryptoRng) -> U256 {
+pub(crate) fn below(total: U256, rng: &mut dyn CryptoRng) -> U256 {
     assert!(total > 0, "nothing to draw from");
     let mask = U256::MAX >> ((total - 1) | 1).leading_zeros();
     loop {
@@ -87,7 +87,7 @@ pub fn below(total: U256, rng: &mut dyn CryptoRng) -> U256 {
 
 /// The quotient of two integers, to the precision of a float.
 #[must_use]
-pub fn ratio(a: U256, b: U256) -> f64 {
+pub(crate) fn ratio(a: U256, b: U256) -> f64 {
     a.as_f64() / b.as_f64()
 }
 

@@ -67,7 +67,7 @@ fn is_zero(n: &usize) -> bool {
 }
 
 impl<'a> ReleaseJson<'a> {
-    /// Of a text's release by this sanitizer.
+    /// The JSON form of a text's release by this sanitizer.
     #[must_use]
     pub fn new(sanitizer: &'a Sanitizer, text: &'a str, release: &'a Release) -> Self {
         let (privacy, about) = (&release.privacy, sanitizer.about());

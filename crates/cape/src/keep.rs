@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::text::Why;
 
 /// NLTK's English stopwords, one a line.
-pub const STOPWORDS: &str = include_str!("stopwords_en.txt");
+pub(crate) const STOPWORDS: &str = include_str!("stopwords_en.txt");
 
 /// Whether a word, in lower case, is one of them.
 #[must_use]

@@ -21,7 +21,7 @@ mod time;
 
 pub(crate) use identifier::{IBAN_LENGTHS, is_iban, is_secret};
 
-/// What a unit is.
+/// The kind of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// Everything that is none of the others.
@@ -61,7 +61,7 @@ impl Kind {
         Self::Secret,
     ];
 
-    /// As it appears in output for machines.
+    /// The name in output for machines.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -80,7 +80,7 @@ impl Kind {
 
     /// Whether its values lie on a grid.
     #[must_use]
-    pub fn is_near(self) -> bool {
+    pub(crate) fn is_near(self) -> bool {
         matches!(self, Self::Number | Self::Amount | Self::Date | Self::Time)
     }
 
@@ -110,7 +110,7 @@ pub fn grid_len(kind: Kind) -> usize {
 /// The index of the grid value nearest to the text of a unit. Of two equally near ones it is the
 /// smaller; values outside the grid go to its nearest end, and text without a value to its start.
 #[must_use]
-pub fn grid_index(kind: Kind, text: &str) -> usize {
+pub(crate) fn grid_index(kind: Kind, text: &str) -> usize {
     match kind {
         Kind::Number | Kind::Amount => number::index(number::value(text)),
         Kind::Date => date::index(text),
@@ -158,7 +158,7 @@ pub fn grid_nth(kind: Kind, from: usize, r: usize) -> usize {
 /// # Panics
 /// If the grid has no such index.
 #[must_use]
-pub fn grid_rank(kind: Kind, from: usize, index: usize) -> usize {
+pub(crate) fn grid_rank(kind: Kind, from: usize, index: usize) -> usize {
     let n = grid_len(kind);
     assert!(from < n && index < n, "indices of the grid");
     let distance = from.abs_diff(index);

@@ -14,7 +14,7 @@ use crate::{Error, Result};
 
 /// The weight of rank 1. The total over the most candidates still fits in 64 bits.
 const TOP: f64 = (1_u64 << 44) as f64;
-/// What lifts the floor above `TOP·e^−ε` whatever the rounding of `exp` (below 2^−50).
+/// A factor that lifts the floor above `TOP·e^−ε` whatever the rounding of `exp` (below 2^−50).
 const FLOOR_MARGIN: f64 = 1.0 + 1.0 / (1_u64 << 40) as f64;
 
 /// How a law falls from its largest weight to its smallest.
@@ -65,12 +65,6 @@ impl Law {
         }
         let epsilon = log_ratio_up(cumulative[1].into(), last.into());
         Ok(Self { cumulative, shape, epsilon })
-    }
-
-    /// The exponent of the power law that reaches its floor at the last of `n` ranks: ε / ln n.
-    #[must_use]
-    pub fn plain_alpha(n: usize, epsilon: Epsilon) -> f64 {
-        epsilon.get() / (n as f64).ln()
     }
 
     /// How many ranks there are.
@@ -241,7 +235,8 @@ mod tests {
 
     #[test]
     fn the_plain_power_law_spends_all_of_epsilon() {
-        let alpha = Law::plain_alpha(24_000, Epsilon::new(12.0).unwrap());
+        // it reaches its floor at the last rank
+        let alpha = 12.0 / 24_000_f64.ln();
         let law = law(24_000, 12.0, 1, Some(alpha));
         assert!(law.epsilon() > 12.0 - 1e-6 && law.epsilon() <= 12.0);
     }

@@ -50,7 +50,7 @@ pub struct Levels {
     ordinary: HashSet<String>,
 }
 
-/// What a unit is drawn by: units with the same key become the same, and what becomes of a unit is drawn
+/// The input of a unit's draw: units with the same key become the same, and what becomes of a unit is drawn
 /// from its key alone.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Key {
@@ -69,9 +69,9 @@ impl std::fmt::Debug for Key {
 }
 
 impl Key {
-    /// In bytes, different for different keys.
+    /// The key in bytes, different for different keys.
     #[must_use]
-    pub fn bytes(&self) -> Vec<u8> {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
         let tag = [self.kind.as_str(), self.level.as_str()];
         let parts = tag.iter().flat_map(|part| part.bytes().chain([0]));
         parts.chain(self.form.bytes()).collect()
@@ -86,12 +86,6 @@ impl Levels {
         let folded = |words: &[String]| words.iter().map(|word| fold(word)).collect();
         let (protect, ordinary) = (folded(protect), folded(ordinary));
         Self { profile, stopwords: STOPWORDS.lines().collect(), protect, ordinary }
-    }
-
-    /// The profile.
-    #[must_use]
-    pub fn profile(&self) -> Profile {
-        self.profile
     }
 
     /// The level of a word, and why it has it.

@@ -6,14 +6,10 @@
 //! text → units, each with its level and kind → order of the listed words → law → draw → text
 //! ```
 //!
-//! A release with the lexicon that is embedded and the default settings:
+//! A [`Sanitizer`] wires the stages. A release with the embedded lexicon and the default settings:
 //!
 //! ```
-//! use cape::lexicon::Lexicon;
-//! use cape::mechanism::cape::{Cape, Settings};
-//! use cape::rng::Secret;
-//! use cape::sanitizer::Sanitizer;
-//! use cape::text::Level;
+//! use cape::{Cape, Level, Lexicon, Sanitizer, Secret, Settings};
 //!
 //! let cape = Cape::new(Lexicon::embedded(), Settings::default())?;
 //! let sanitizer = Sanitizer::words(cape);
@@ -30,18 +26,27 @@
 //! # Ok::<(), cape::Error>(())
 //! ```
 //!
-//! What decides privacy is in [`units`], [`kinds`], [`lexicon`], [`levels`], [`law`], [`sample`],
-//! [`privacy`], [`rng`] and [`mechanism`]; the proofs are in [`mechanism::cape`].
+//! Most users need the names at the root alone:
+//!
+//! - a release: [`Sanitizer`], [`Cape`] with its [`Settings`] and [`Lexicon`], a [`Secret`];
+//! - its parts: [`Release`], [`ReleasedWord`], [`Level`], [`Kind`], and [`ReleaseJson`] for machines;
+//! - its statement: [`Privacy`], [`Guarantee`], [`Epsilon`];
+//! - the way back: [`Restorer`].
+//!
+//! The modules are for those who look inside. Privacy is decided in [`units`], [`kinds`], [`lexicon`],
+//! [`levels`], [`law`], [`sample`], [`privacy`], [`rng`] and [`mechanism`]; the proofs are in
+//! [`mechanism::cape`]. [`audit`] tests them, [`attack`] shows what adversaries find. The mechanisms that Cape is
+//! compared with work on tokens: [`tokenizer`], [`vocab`], [`model`], [`vectors`].
 
 pub mod assemble;
 pub mod attack;
 pub mod audit;
 pub mod buckets;
 pub mod context;
-pub mod distance;
+mod embeddings;
 mod error;
-pub mod exponential;
-pub mod json;
+mod exponential;
+mod json;
 pub mod keep;
 pub mod kinds;
 pub mod law;
@@ -51,9 +56,9 @@ pub mod mechanism;
 pub mod metric;
 pub mod model;
 pub mod privacy;
-pub mod rank;
+mod rank;
 mod recent;
-pub mod restore;
+mod restore;
 pub mod rng;
 pub mod sample;
 pub mod sanitizer;
@@ -66,3 +71,14 @@ pub mod vocab;
 mod writing;
 
 pub use error::{Error, Result};
+pub use json::ReleaseJson;
+pub use kinds::Kind;
+pub use law::Shape;
+pub use levels::Profile;
+pub use lexicon::Lexicon;
+pub use mechanism::cape::{Cape, Settings};
+pub use privacy::{Epsilon, Evidence, Guarantee, Notion, Privacy};
+pub use restore::{Restorer, Restoring, Wanted};
+pub use rng::Secret;
+pub use sanitizer::{About, Sanitizer};
+pub use text::{Level, Release, ReleasedWord, Why};

@@ -16,7 +16,10 @@ pub mod cape;
 pub mod cape_paper;
 pub mod custext;
 pub mod inferdpt;
+mod kernel;
 pub mod santext;
+
+pub(crate) use kernel::DistanceKernel;
 
 /// A way to perturb a prompt.
 pub trait Mechanism: Send + Sync {
@@ -26,7 +29,7 @@ pub trait Mechanism: Send + Sync {
     /// One outcome per token.
     fn perturb(&self, tokens: &Tokens, rng: &mut dyn CryptoRng) -> Result<Vec<Outcome>>;
 
-    /// The same for several prompts, each with a generator of its own: what a prompt becomes does not
+    /// Perturbs several prompts, each with a generator of its own: what a prompt becomes does not
     /// depend on the others.
     fn perturb_all(
         &self,
@@ -36,7 +39,7 @@ pub trait Mechanism: Send + Sync {
     }
 }
 
-/// What becomes of a word that a mechanism on word vectors does not know.
+/// The treatment of a word that a mechanism on word vectors does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unknown {
@@ -103,7 +106,7 @@ pub struct Odd {
 }
 
 impl Odds {
-    /// From scores and integer weights.
+    /// The distribution of these scores and integer weights.
     fn of_weights(weights: impl Iterator<Item = (TokenId, Option<f32>, U256)> + Clone) -> Self {
         let total: U256 = weights.clone().map(|(.., weight)| weight).sum();
         let mut candidates: Vec<Odd> = weights

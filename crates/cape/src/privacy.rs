@@ -1,24 +1,29 @@
-//! What is promised: ε, the notion it holds under, and the evidence for it.
+//! The promise: ε, the notion it holds under, and the evidence for it.
 
 use std::fmt;
 
-use crate::text::{Outcome, Why};
 use crate::{Error, Result};
 
 /// A privacy budget: positive and finite.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-pub struct Epsilon(f64);
+pub struct Epsilon {
+    value: f64,
+}
 
 impl Epsilon {
     /// Takes a positive, finite number.
     pub fn new(value: f64) -> Result<Self> {
-        if value.is_finite() && value > 0.0 { Ok(Self(value)) } else { Err(Error::Epsilon(value)) }
+        if value.is_finite() && value > 0.0 {
+            Ok(Self { value })
+        } else {
+            Err(Error::Epsilon(value))
+        }
     }
 
     /// The number.
     #[must_use]
     pub fn get(self) -> f64 {
-        self.0
+        self.value
     }
 }
 
@@ -86,7 +91,7 @@ pub enum Reach {
 pub struct Guarantee {
     /// The ε that was asked for.
     pub nominal: Epsilon,
-    /// What holds for one draw: the log-ratio of the probabilities of any output, for any two
+    /// The bound of one draw: the log-ratio of the probabilities of any output, for any two
     /// true tokens (of those that the notion speaks of) and any two contexts, is at most this;
     /// infinite where nothing is known. For words, ε_any: whatever their levels.
     pub bound: f64,
@@ -158,7 +163,7 @@ impl Guarantee {
 
     /// The same mechanism driven by a seed that others may know: nothing is promised.
     #[must_use]
-    pub fn void(self) -> Self {
+    pub(crate) fn void(self) -> Self {
         Self { notion: Notion::None, evidence: Evidence::None, ..self }
     }
 }
@@ -172,7 +177,7 @@ pub(crate) fn guessed_within(epsilon: f64) -> f64 {
 /// The privacy statement of one release.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Privacy {
-    /// What the mechanism guarantees, if its draws did not come from a seed.
+    /// The guarantee of the mechanism, if its draws did not come from a seed.
     pub guarantee: Guarantee,
     /// Whether the draws came from a seed.
     pub seeded: bool,
@@ -188,25 +193,7 @@ pub struct Privacy {
 }
 
 impl Privacy {
-    /// From what became of every token.
-    #[must_use]
-    pub fn of_tokens(guarantee: Guarantee, outcomes: &[Outcome], seeded: bool) -> Self {
-        let lists = guarantee.notion == Notion::WithinList;
-        let is_covered = |outcome: &Outcome| match *outcome {
-            // a uniform word in the place of one that is on no list
-            Outcome::Drawn { retention, .. } => !(lists && retention == 0.0),
-            Outcome::Kept(why) => !matches!(why, Why::Frequent | Why::Unknown),
-            Outcome::Shifted(_) | Outcome::Dropped => false,
-            Outcome::Number(_) => true,
-        };
-        let (covered, uncovered): (Vec<Outcome>, Vec<Outcome>) =
-            outcomes.iter().copied().partition(is_covered);
-        let draws = covered.iter().filter(|outcome| outcome.retention().is_some()).count();
-        let uncovered = uncovered.len();
-        Self { guarantee, seeded, words: draws + uncovered, draws, protected: draws, uncovered }
-    }
-
-    /// What holds: nothing if the draws came from a seed.
+    /// The guarantee that holds: none if the draws came from a seed.
     #[must_use]
     pub fn holds(&self) -> Guarantee {
         if self.seeded { self.guarantee.void() } else { self.guarantee }

@@ -6,7 +6,7 @@
 /// # Panics
 /// If there is no such rank.
 #[must_use]
-pub fn nth_best(utilities: &[f32], r: usize) -> usize {
+pub(crate) fn nth_best(utilities: &[f32], r: usize) -> usize {
     let mut keys = keys(utilities);
     let (_, nth, _) = keys.select_nth_unstable(r - 1);
     index(*nth) as usize
@@ -17,7 +17,7 @@ pub fn nth_best(utilities: &[f32], r: usize) -> usize {
 /// # Panics
 /// If there is no such candidate.
 #[must_use]
-pub fn rank_of(utilities: &[f32], candidate: usize) -> usize {
+pub(crate) fn rank_of(utilities: &[f32], candidate: usize) -> usize {
     let own = falling(utilities[candidate]);
     let (before, after) = utilities.split_at(candidate);
     // of equal ones those with a smaller index are better
@@ -27,7 +27,7 @@ pub fn rank_of(utilities: &[f32], candidate: usize) -> usize {
 
 /// All candidates, best first.
 #[must_use]
-pub fn ranking(utilities: &[f32]) -> Vec<u32> {
+pub(crate) fn ranking(utilities: &[f32]) -> Vec<u32> {
     let mut keys = keys(utilities);
     keys.sort_unstable();
     keys.into_iter().map(index).collect()

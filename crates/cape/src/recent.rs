@@ -1,4 +1,4 @@
-//! What was computed lately and may be wanted again.
+//! A cache of the values computed last.
 
 use std::hash::Hash;
 use std::num::NonZeroUsize;
@@ -10,7 +10,7 @@ use lru::LruCache;
 pub(crate) struct Recent<K, V: ?Sized>(Mutex<LruCache<K, Arc<V>>>);
 
 impl<K: Hash + Eq, V: ?Sized> Recent<K, V> {
-    /// Holds so many values, one at least.
+    /// Holds `most` values, one at least.
     pub(crate) fn new(most: usize) -> Self {
         Self(Mutex::new(LruCache::new(NonZeroUsize::new(most).unwrap_or(NonZeroUsize::MIN))))
     }

@@ -26,14 +26,14 @@ pub enum Wanted {
 }
 
 impl Wanted {
-    /// What is put back unless told otherwise.
+    /// The words that are put back unless told otherwise.
     pub const DEFAULT: [Self; 2] = [Self::Persons, Self::Identifiers];
 }
 
-/// What stood where a released word stands.
+/// Puts the user's own words back into answers.
 #[derive(Clone, Default)]
 pub struct Restorer {
-    /// By what was sent; none where that could be two things.
+    /// Originals by the released word; none where it could be two things.
     originals: HashMap<String, Option<String>>,
 }
 
@@ -61,7 +61,7 @@ impl Restorer {
         }
     }
 
-    /// Text that the service saw as it is, or wrote itself: its words are nobody's substitutes.
+    /// Excludes the words of a text that the service saw as it is, or wrote itself.
     pub fn pass(&mut self, text: &str) {
         for (_, word) in text.split_whitespace().filter_map(core) {
             self.originals.insert(word.to_owned(), None);
@@ -87,7 +87,7 @@ impl Restorer {
 /// An answer that comes in parts, cut anywhere.
 pub struct Restoring<'a> {
     restorer: &'a Restorer,
-    /// What has come since the last white space.
+    /// The text since the last white space.
     chunk: String,
     /// The back ticks that the last characters are.
     ticks: usize,
@@ -97,7 +97,7 @@ pub struct Restoring<'a> {
 }
 
 impl Restoring<'_> {
-    /// What can be shown once this has come: all but a word that may go on.
+    /// The text that can be shown once this has come: all but a word that may go on.
     pub fn push(&mut self, part: &str) -> String {
         let mut shown = String::new();
         for c in part.chars() {

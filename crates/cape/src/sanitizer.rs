@@ -7,7 +7,7 @@ use crate::keep::KeepList;
 use crate::kinds::Kind;
 use crate::mechanism::Mechanism;
 use crate::mechanism::cape::{Cape, Drawn, Plan};
-use crate::privacy::{Guarantee, Privacy};
+use crate::privacy::{Guarantee, Notion, Privacy};
 use crate::rng::{self, CryptoRng, Generator, Secret};
 use crate::text::{Level, Outcome, Release, ReleasedToken, ReleasedWord, Tokens, Why};
 use crate::tokenizer::Tokenizer;
@@ -20,13 +20,13 @@ pub struct Sanitizer {
     about: About,
 }
 
-/// What draws.
+/// The mechanism, and how it cuts texts.
 enum Engine {
     Words(Box<Cape>),
     Tokens { tokenizer: Arc<Tokenizer>, keep: KeepList, mechanism: Box<dyn Mechanism> },
 }
 
-/// What a sanitizer is, in words.
+/// A description of a sanitizer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
     /// The mechanism's name, as users write it.
@@ -57,7 +57,7 @@ impl Sanitizer {
         Self { engine: Engine::Tokens { tokenizer, keep, mechanism }, about }
     }
 
-    /// What it is.
+    /// Its description.
     #[must_use]
     pub fn about(&self) -> &About {
         &self.about
@@ -208,6 +208,26 @@ fn tokens(
             Release { text, words: tokens.into_iter().filter_map(as_word).collect(), privacy }
         })
         .collect())
+}
+
+impl Privacy {
+    /// The statement of a release of tokens, from the outcome of each.
+    #[must_use]
+    pub fn of_tokens(guarantee: Guarantee, outcomes: &[Outcome], seeded: bool) -> Self {
+        let lists = guarantee.notion == Notion::WithinList;
+        let is_covered = |outcome: &Outcome| match *outcome {
+            // a uniform word in the place of one that is on no list
+            Outcome::Drawn { retention, .. } => !(lists && retention == 0.0),
+            Outcome::Kept(why) => !matches!(why, Why::Frequent | Why::Unknown),
+            Outcome::Shifted(_) | Outcome::Dropped => false,
+            Outcome::Number(_) => true,
+        };
+        let (covered, uncovered): (Vec<Outcome>, Vec<Outcome>) =
+            outcomes.iter().copied().partition(is_covered);
+        let draws = covered.iter().filter(|outcome| outcome.retention().is_some()).count();
+        let uncovered = uncovered.len();
+        Self { guarantee, seeded, words: draws + uncovered, draws, protected: draws, uncovered }
+    }
 }
 
 /// A token as a word of a release. The space before a word is none to a reader: it has no text.

@@ -11,7 +11,7 @@ use crate::privacy::Privacy;
 pub struct TokenId(pub u32);
 
 impl TokenId {
-    /// As an index into rows.
+    /// The index into rows.
     #[must_use]
     pub fn index(self) -> usize {
         self.0 as usize
@@ -30,7 +30,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// As it appears in output for machines.
+    /// The name in output for machines.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -78,7 +78,7 @@ pub enum Why {
 }
 
 impl Why {
-    /// As it appears in output for machines.
+    /// The name in output for machines.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -111,35 +111,6 @@ pub enum Piece {
     Continuation,
 }
 
-/// One value for each kind of piece.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Kinds<T> {
-    /// For what begins a word.
-    pub start: T,
-    /// For what continues one.
-    pub continuation: T,
-}
-
-impl<T> Kinds<T> {
-    /// Made by a function of the kind.
-    pub fn of(mut make: impl FnMut(Piece) -> T) -> Self {
-        Self { start: make(Piece::Start), continuation: make(Piece::Continuation) }
-    }
-
-    /// The value for a kind.
-    pub fn get(&self, piece: Piece) -> &T {
-        match piece {
-            Piece::Start => &self.start,
-            Piece::Continuation => &self.continuation,
-        }
-    }
-
-    /// Both values.
-    pub fn both(&self) -> [&T; 2] {
-        [&self.start, &self.continuation]
-    }
-}
-
 /// One token of a prompt.
 #[derive(Clone, Copy)]
 pub struct Token {
@@ -157,29 +128,31 @@ pub struct Token {
 
 /// The tokens of one prompt, in order; between them stands white space only.
 #[derive(Clone, Default)]
-pub struct Tokens(pub(crate) Vec<Token>);
+pub struct Tokens {
+    tokens: Vec<Token>,
+}
 
 impl Tokens {
     /// All tokens.
     #[must_use]
     pub fn as_slice(&self) -> &[Token] {
-        &self.0
+        &self.tokens
     }
 
     /// The positions of the sensitive tokens: those that are drawn for.
     pub fn sensitive(&self) -> impl Iterator<Item = usize> + '_ {
         let drawn = |(_, token): &(usize, &Token)| token.kept.is_none();
-        self.0.iter().enumerate().filter(drawn).map(|(i, _)| i)
+        self.tokens.iter().enumerate().filter(drawn).map(|(i, _)| i)
     }
 }
 
 impl From<Vec<Token>> for Tokens {
     fn from(tokens: Vec<Token>) -> Self {
-        Self(tokens)
+        Self { tokens }
     }
 }
 
-/// What became of one token.
+/// The outcome for one token.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Outcome {
     /// It was kept.
@@ -220,9 +193,9 @@ pub struct ReleasedToken {
     pub start: usize,
     /// Where it ends.
     pub end: usize,
-    /// What stands in its place.
+    /// The text in its place.
     pub released: String,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: Outcome,
 }
 
@@ -233,11 +206,11 @@ pub struct ReleasedWord {
     pub start: usize,
     /// Where it ends.
     pub end: usize,
-    /// What stands in its place.
+    /// The text in its place.
     pub released: String,
     /// How it was treated.
     pub level: Level,
-    /// What kind of thing it is.
+    /// Its kind.
     pub kind: Kind,
     /// Why it was treated so.
     pub why: Why,
@@ -248,7 +221,7 @@ pub struct ReleasedWord {
 pub struct Release {
     /// The text that may leave the machine.
     pub text: String,
-    /// What became of each word.
+    /// The words of the prompt, each with the text in its place.
     pub words: Vec<ReleasedWord>,
     /// The privacy statement.
     pub privacy: Privacy,
@@ -269,7 +242,7 @@ macro_rules! opaque_debug {
 opaque_debug! {
     TokenId: |_| 1,
     Token: |_| 1,
-    Tokens: |tokens| tokens.0.len(),
+    Tokens: |tokens| tokens.tokens.len(),
     Outcome: |_| 1,
     ReleasedToken: |_| 1,
     ReleasedWord: |_| 1,

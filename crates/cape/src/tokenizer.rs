@@ -21,29 +21,27 @@ use crate::{Error, Result};
 
 mod bpe;
 mod byte_level;
-pub(crate) mod bytes;
 mod word_piece;
 mod words;
 
 pub use bpe::{BpeParts, Pattern};
 pub use words::Split;
-pub(crate) use words::number;
 
 /// A tokenizer with its vocabulary.
 #[derive(Clone)]
 pub struct Tokenizer {
-    kind: Kind,
+    algorithm: Algorithm,
     vocab: Arc<Vocab>,
 }
 
 #[derive(Clone)]
-enum Kind {
+enum Algorithm {
     WordPiece(Box<Library>),
     ByteLevel(Box<Library>),
     Words(Split),
 }
 
-/// As much of a `tokenizer.json` as tells its kind.
+/// The part of a `tokenizer.json` that tells its kind.
 #[derive(Deserialize)]
 struct Outline {
     model: Option<ModelOutline>,
@@ -56,7 +54,7 @@ struct ModelOutline {
 }
 
 impl Tokenizer {
-    /// From the bytes of a `tokenizer.json`: WordPiece, or byte-level BPE.
+    /// Reads the bytes of a `tokenizer.json`: WordPiece, or byte-level BPE.
     pub fn from_json(json: &[u8]) -> Result<Self> {
         // the library panics on JSON that is broken in some places: look at all of it first
         let outline: Outline = serde_json::from_slice(json).map_err(bad)?;
@@ -77,10 +75,10 @@ impl Tokenizer {
     /// Adds the phrases of a user's list, one a line, to what is kept. Blank lines are skipped.
     pub fn keep(&self, list: &str, keep: &mut KeepList) -> Result<()> {
         for phrase in list.lines() {
-            match &self.kind {
-                Kind::WordPiece(library) => keep.add(&self.word_piece_words(library, phrase)?),
-                Kind::ByteLevel(_) => keep.add(&byte_level::words_of(phrase)?),
-                Kind::Words(split) => keep.add(&self.words_of(*split, phrase)?),
+            match &self.algorithm {
+                Algorithm::WordPiece(library) => keep.add(&self.word_piece_words(library, phrase)?),
+                Algorithm::ByteLevel(_) => keep.add(&byte_level::words_of(phrase)?),
+                Algorithm::Words(split) => keep.add(&self.words_of(*split, phrase)?),
             }
         }
         Ok(())
@@ -88,10 +86,10 @@ impl Tokenizer {
 
     /// The tokens of a prompt, and which of them are kept.
     pub fn tokenize(&self, text: &str, keep: &KeepList) -> Result<Tokens> {
-        let tokens = match &self.kind {
-            Kind::WordPiece(library) => self.word_piece_tokens(library, text, keep)?,
-            Kind::ByteLevel(library) => self.byte_level_tokens(library, text, keep)?,
-            Kind::Words(split) => self.word_tokens(*split, text, keep)?,
+        let tokens = match &self.algorithm {
+            Algorithm::WordPiece(library) => self.word_piece_tokens(library, text, keep)?,
+            Algorithm::ByteLevel(library) => self.byte_level_tokens(library, text, keep)?,
+            Algorithm::Words(split) => self.word_tokens(*split, text, keep)?,
         };
         Ok(tokens.into())
     }
@@ -124,7 +122,7 @@ fn bad(why: impl ToString) -> Error {
     Error::Tokenizer(why.to_string())
 }
 
-/// What a tokenizer's failure becomes: the library's own message could quote the text.
+/// An error in the place of the library's own message, which could quote the text.
 fn failed<T>(_: T) -> Error {
     bad("it failed on the text")
 }

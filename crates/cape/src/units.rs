@@ -42,7 +42,7 @@ mod join;
 mod scan;
 mod structure;
 
-/// What is known of a text beside its characters. The default is prose.
+/// Facts about a text beside its characters. The default is prose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// The text is source code. A backslash and the letter, mark or backslash after it are public
@@ -59,7 +59,7 @@ pub struct Unit {
     pub start: usize,
     /// Where it ends.
     pub end: usize,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Whether it stands first: the separators before it reach the start of the text, or have a line
     /// break, or a `.`, `!` or `?` with closing marks and white space after it, or end in a mark that opens a
@@ -71,7 +71,7 @@ pub struct Unit {
 }
 
 impl Options {
-    /// As it appears in settings.
+    /// The name in settings.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -83,13 +83,13 @@ impl Options {
 
     /// Whether the text is data, where no place asks for a capital.
     #[must_use]
-    pub fn is_data(self) -> bool {
+    pub(crate) fn is_data(self) -> bool {
         self.code || self.json
     }
 }
 
 impl Unit {
-    /// Its own part of the text that it was cut from.
+    /// Its part of the text that it was cut from.
     ///
     /// # Panics
     /// If it was cut from another text.

@@ -38,41 +38,41 @@ impl Calibration {
 /// meaning count.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Utility {
-    l: f64,
-    d: f64,
+    context_weight: f64,
+    distance_weight: f64,
 }
 
 impl Utility {
     /// The paper's λ.
-    pub const PAPER: Self = Self { l: 0.5, d: 1.0 };
+    pub const PAPER: Self = Self { context_weight: 0.5, distance_weight: 1.0 };
 
-    /// With these λ: both zero or positive, and finite.
-    pub fn new(l: f64, d: f64) -> Result<Self> {
-        for (name, value) in [("lambda-l", l), ("lambda-d", d)] {
+    /// Takes both λ: zero or positive, and finite.
+    pub fn new(context_weight: f64, distance_weight: f64) -> Result<Self> {
+        for (name, value) in [("lambda-l", context_weight), ("lambda-d", distance_weight)] {
             if !(value.is_finite() && value >= 0.0) {
                 return Err(Error::Setting { name, range: "zero or positive, and finite", value });
             }
         }
-        Ok(Self { l, d })
+        Ok(Self { context_weight, distance_weight })
     }
 
     /// λ_L, the importance of the context.
     #[must_use]
-    pub fn l(self) -> f64 {
-        self.l
+    pub fn context_weight(self) -> f64 {
+        self.context_weight
     }
 
     /// λ_D, the importance of the embedding distance.
     #[must_use]
-    pub fn d(self) -> f64 {
-        self.d
+    pub fn distance_weight(self) -> f64 {
+        self.distance_weight
     }
 
-    /// What the context says of each candidate: L^λ_L.
+    /// How well each candidate fits the context: L^λ_L.
     #[must_use]
     pub fn context(self, logits: &[f32], calibration: Calibration) -> Vec<f32> {
         let (lo, width) = (f64::from(calibration.lo), f64::from(calibration.hi - calibration.lo));
-        let power = |l: f64| match self.l {
+        let power = |l: f64| match self.context_weight {
             0.5 => l.sqrt(),
             1.0 => l,
             lambda => l.powf(lambda),
@@ -90,7 +90,7 @@ impl Utility {
     ///
     /// The distances are min-max normalised over the row, so D = exp(−d_norm) lies in [1/e, 1].
     #[must_use]
-    pub fn nearness(self, distances: &[f32]) -> Vec<f32> {
+    pub(crate) fn nearness(self, distances: &[f32]) -> Vec<f32> {
         let (near, far) = distances
             .iter()
             .filter(|d| d.is_finite())
@@ -101,7 +101,7 @@ impl Utility {
                 return f32::NAN;
             }
             let d_norm = if range > 0.0 { (f64::from(d) - near) / range } else { 0.0 };
-            ((-self.d * d_norm) as f32).exp()
+            ((-self.distance_weight * d_norm) as f32).exp()
         };
         distances.iter().map(of).collect()
     }
@@ -111,7 +111,7 @@ impl Utility {
     /// A logit or a distance that is not finite makes the worst utility: to refuse would tell something
     /// of the true token.
     #[must_use]
-    pub fn both(context: &[f32], nearness: &[f32]) -> Vec<f32> {
+    pub fn combined(context: &[f32], nearness: &[f32]) -> Vec<f32> {
         let of = |(&context, &nearness): (&f32, &f32)| {
             let utility = context * nearness;
             if utility.is_finite() { utility } else { 0.0 }
@@ -130,7 +130,7 @@ mod tests {
         distances: &[f32],
         range: Calibration,
     ) -> Vec<f32> {
-        Utility::both(&utility.context(logits, range), &utility.nearness(distances))
+        Utility::combined(&utility.context(logits, range), &utility.nearness(distances))
     }
 
     #[test]

@@ -2,14 +2,13 @@
 
 use std::sync::OnceLock;
 
-use crate::distance::squared;
-use crate::model::Embeddings;
+use crate::embeddings::{Embeddings, squared_distance};
 use crate::text::TokenId;
 use crate::{Error, Result};
 
 /// Entries of a vocabulary with a vector each.
 pub struct WordVectors {
-    /// In order.
+    /// Sorted.
     ids: Vec<TokenId>,
     /// Row i is the vector of `ids[i]`.
     vectors: Embeddings,
@@ -52,32 +51,32 @@ impl WordVectors {
 
     /// The row of an entry, if it has one.
     #[must_use]
-    pub fn row_of(&self, id: TokenId) -> Option<usize> {
+    pub(crate) fn row_of(&self, id: TokenId) -> Option<usize> {
         self.ids.binary_search(&id).ok()
     }
 
     /// The vector of a row.
     #[must_use]
-    pub fn vector(&self, row: usize) -> &[f32] {
+    pub(crate) fn vector(&self, row: usize) -> &[f32] {
         &self.vectors.data()[row * self.vectors.dim()..][..self.vectors.dim()]
     }
 
     /// The vectors.
     #[must_use]
-    pub fn vectors(&self) -> &Embeddings {
+    pub(crate) fn vectors(&self) -> &Embeddings {
         &self.vectors
     }
 
     /// The Euclidean distance of two rows.
     #[must_use]
     pub fn distance(&self, a: usize, b: usize) -> f32 {
-        squared(self.vector(a), self.vector(b)).sqrt()
+        squared_distance(self.vector(a), self.vector(b)).sqrt()
     }
 
     /// An upper bound of all distances between two entries: the largest itself, where it is found in
     /// reasonable time.
     #[must_use]
-    pub fn diameter(&self) -> f64 {
+    pub(crate) fn diameter(&self) -> f64 {
         *self.diameter.get_or_init(|| self.find_diameter())
     }
 
@@ -92,7 +91,7 @@ impl WordVectors {
             }
         }
         let mean: Vec<f32> = mean.iter().map(|&sum| (sum / self.len() as f64) as f32).collect();
-        let out = |row: usize| (squared(self.vector(row), &mean).sqrt(), row);
+        let out = |row: usize| (squared_distance(self.vector(row), &mean).sqrt(), row);
         let mut outward: Vec<(f32, usize)> = (0..self.len()).map(out).collect();
         outward.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
         let (mut largest, mut tried) = (0_f32, 0);

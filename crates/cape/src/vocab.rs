@@ -1,7 +1,8 @@
 //! The vocabulary: what each entry looks like, and which entries may be drawn.
 
-use crate::text::{Kinds, Piece, TokenId};
-use crate::tokenizer::{bytes, number};
+use crate::text::{Piece, TokenId};
+
+mod bytes;
 
 /// How a vocabulary writes its entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,9 +15,12 @@ enum Spelling {
     Words,
 }
 
-/// What stands for a number that is no entry of a vocabulary of words: no word of a text is written
+/// The entry for a number that a vocabulary of words does not have: no word of a text is written
 /// like this.
 const NUMBER: &str = "\0";
+
+/// The longest number, in bytes.
+const LONGEST_NUMBER: usize = 40;
 
 /// A vocabulary of word pieces, of byte-level pieces, or of words.
 #[derive(Clone, Debug)]
@@ -30,16 +34,17 @@ pub struct Vocab {
     pieces: Vec<Option<Piece>>,
     /// The ids in order of `written`, to look entries up without a second copy of them.
     order: Vec<TokenId>,
-    /// In order.
+    /// Sorted.
     special: Vec<TokenId>,
     unknown: TokenId,
-    /// What may be drawn: beginnings of words, continuations, and both, each in order of ids.
-    kinds: Kinds<Vec<TokenId>>,
+    /// The entries that may be drawn: beginnings of words, continuations, and both, each in order of ids.
+    starts: Vec<TokenId>,
+    continuations: Vec<TokenId>,
     drawable: Vec<TokenId>,
     longest: usize,
 }
 
-/// What BERT's vocabularies mark a continuation with.
+/// The mark of a continuation in BERT's vocabularies.
 const CONTINUATION: &str = "##";
 
 impl Vocab {
@@ -54,7 +59,7 @@ impl Vocab {
     /// parts of characters, white space and empty entries join. Fails where the unknown token is
     /// missing.
     #[must_use]
-    pub fn byte_level(
+    pub(crate) fn byte_level(
         tokens: &[impl AsRef<str>],
         special: &[TokenId],
         unknown: &str,
@@ -106,7 +111,9 @@ impl Vocab {
                 .map(|(id, _)| TokenId(id))
                 .collect()
         };
-        let (kinds, drawable) = (Kinds::of(|kind| of(&|piece| piece == kind)), of(&|_| true));
+        let starts = of(&|piece| piece == Piece::Start);
+        let continuations = of(&|piece| piece == Piece::Continuation);
+        let drawable = of(&|_| true);
         let longest = match spelling {
             Spelling::Words => written.longest(),
             Spelling::WordPiece | Spelling::ByteLevel => surfaces.longest(),
@@ -119,7 +126,8 @@ impl Vocab {
             order,
             special,
             unknown: TokenId(0),
-            kinds,
+            starts,
+            continuations,
             drawable,
             longest,
         };
@@ -136,7 +144,7 @@ impl Vocab {
 
     /// The length of the longest entry's text, in bytes.
     #[must_use]
-    pub fn longest(&self) -> usize {
+    pub(crate) fn longest(&self) -> usize {
         self.longest
     }
 
@@ -148,7 +156,7 @@ impl Vocab {
 
     /// The entry for a number that the vocabulary does not have; a vocabulary of words has one.
     #[must_use]
-    pub fn number(&self) -> Option<TokenId> {
+    pub(crate) fn number(&self) -> Option<TokenId> {
         // the last entry
         (self.spelling == Spelling::Words).then(|| TokenId(self.len() as u32 - 1))
     }
@@ -208,25 +216,28 @@ impl Vocab {
         id.filter(|&id| self.piece(id) == Some(piece))
     }
 
-    /// What can be drawn, in order of ids.
+    /// The entries that can be drawn, in order of ids.
     #[must_use]
     pub fn drawable(&self) -> &[TokenId] {
         &self.drawable
     }
 
-    /// What can be drawn and begins a word, or continues one, in order of ids.
+    /// The entries that can be drawn and begin a word, or continue one, in order of ids.
     #[must_use]
     pub fn of_kind(&self, piece: Piece) -> &[TokenId] {
-        self.kinds.get(piece)
+        match piece {
+            Piece::Start => &self.starts,
+            Piece::Continuation => &self.continuations,
+        }
     }
 
-    /// What can stand at a sensitive position, in order of ids: all that can be drawn, and what a text can
+    /// The entries that can stand at a sensitive position, in order of ids: all that can be drawn, and what a text can
     /// have though it is never drawn: parts of characters and, where a word begins, the unknown token.
     ///
     /// A piece of a longer word can be any of them. A whole word that is kept is among them as well, though
     /// it makes its position one that is not sensitive: what is kept is not the vocabulary's to say.
     #[must_use]
-    pub fn inputs(&self, piece: Piece) -> Vec<TokenId> {
+    pub(crate) fn inputs(&self, piece: Piece) -> Vec<TokenId> {
         let is_part = |&id: &TokenId| {
             let parts = self.spelling == Spelling::ByteLevel
                 && self.piece(id).is_none()
@@ -244,7 +255,7 @@ impl Vocab {
     }
 }
 
-/// Pushes the text of a word piece, and says of which kind it is if it may be drawn.
+/// Pushes the text of a word piece, and returns its kind if it may be drawn.
 fn word_piece(token: &str, surfaces: &mut Strings) -> Option<Piece> {
     let (surface, piece) = match token.strip_prefix(CONTINUATION) {
         Some(rest) if !rest.is_empty() => (rest, Piece::Continuation),
@@ -254,7 +265,7 @@ fn word_piece(token: &str, surfaces: &mut Strings) -> Option<Piece> {
     (is_drawable(surface) && !is_unused(token)).then_some(piece)
 }
 
-/// Pushes the text of a byte-level piece, and says of which kind it is if it may be drawn.
+/// Pushes the text of a byte-level piece, and returns its kind if it may be drawn.
 fn byte_level(token: &str, surfaces: &mut Strings) -> Option<Piece> {
     let Some(text) = bytes::read(token) else {
         // not written in bytes: a token that was added later
@@ -278,6 +289,16 @@ fn is_drawable(surface: &str) -> bool {
 
 fn is_unused(token: &str) -> bool {
     token.strip_prefix("[unused").is_some_and(|rest| rest.ends_with(']'))
+}
+
+/// The number that a word is, if it is one.
+pub(crate) fn number(word: &str) -> Option<f64> {
+    // "inf" and "nan" are words; and what is too long is not read at all
+    let begins = word.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.'));
+    if !begins || word.len() > LONGEST_NUMBER {
+        return None;
+    }
+    word.parse().ok().filter(|n: &f64| n.abs() < 1e15)
 }
 
 /// Many short strings in one.
@@ -376,5 +397,15 @@ mod tests {
         // a text can have parts of characters, though; ĩ is one by itself
         assert_eq!(numbers(&vocab.inputs(Piece::Start)), [0, 1, 2, 6, 7, 8, 10, 13, 14]);
         assert_eq!(numbers(&vocab.inputs(Piece::Continuation)), [1, 2, 6, 7, 8, 10, 13, 14]);
+    }
+
+    #[test]
+    fn numbers_are_what_python_calls_a_float_but_for_words() {
+        for (word, want) in [("2", Some(2.0)), ("-.5", Some(-0.5)), ("+1e3", Some(1000.0))] {
+            assert_eq!(number(word), want);
+        }
+        for word in ["nan", "inf", "-inf", "1e15", "two", "", "-", "1,0", "½"] {
+            assert_eq!(number(word), None, "{word}");
+        }
     }
 }

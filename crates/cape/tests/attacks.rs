@@ -6,8 +6,8 @@ mod common;
 
 use std::sync::Arc;
 
-use cape::attack::bayes::Bayes;
-use cape::attack::mask::{Unit, guesses, scores};
+use cape::attack::bayes::PaperBayes;
+use cape::attack::mask::{MaskedUnit, guesses, scores};
 use cape::context::Context;
 use cape::mechanism::cape_paper::CapePaper;
 use cape::model::{LanguageModel, Memory, View};
@@ -17,7 +17,7 @@ use proptest::prelude::*;
 
 const WORDS: u32 = 9;
 
-/// What a model says of one position of some tokens.
+/// The logits of a model at one position of some tokens.
 fn row(model: &dyn LanguageModel, ids: &[TokenId], position: usize) -> Vec<f32> {
     let mut memory = Memory::default();
     let view = View { ids, positions: &[position], memory: &mut memory };
@@ -29,10 +29,10 @@ fn each_position_is_masked_alone() {
     let model = HashModel::new(WORDS, 0, 32, 3);
     let id = |word: u32| TokenId(FIRST + word);
     let units = [
-        Unit { ids: vec![id(1)], asked: Some(Piece::Start) },
-        Unit { ids: vec![id(2), id(3)], asked: Some(Piece::Start) },
-        Unit { ids: vec![id(4)], asked: None },
-        Unit { ids: vec![], asked: None },
+        MaskedUnit { ids: vec![id(1)], asked: Some(Piece::Start) },
+        MaskedUnit { ids: vec![id(2), id(3)], asked: Some(Piece::Start) },
+        MaskedUnit { ids: vec![id(4)], asked: None },
+        MaskedUnit { ids: vec![], asked: None },
     ];
     let rows = scores(&model, &units).unwrap();
     // the second unit has two pieces: for the first they stand there, for itself one mask does
@@ -94,7 +94,7 @@ proptest! {
             .map(|(token, &y)| token.kept.is_none().then_some(TokenId(FIRST + y)))
             .collect();
         let prior: Arc<dyn LanguageModel> = Arc::new(HashModel::new(WORDS, 0, 8, seed + 1000));
-        let guesses = Bayes::new(Arc::clone(&prior), 100)
+        let guesses = PaperBayes::new(Arc::clone(&prior), 100)
             .guesses(&mechanism, &tokens, &drawn)
             .unwrap();
         prop_assert_eq!(guesses.len(), 3);
@@ -116,7 +116,7 @@ fn a_search_that_was_cut_short_says_so() {
     let drawn = [Some(TokenId(FIRST)), None, Some(TokenId(FIRST + 5)), Some(TokenId(FIRST + 7))];
     let exact = |most| -> usize {
         let guesses =
-            Bayes::new(Arc::clone(&prior), most).guesses(&mechanism, &tokens, &drawn).unwrap();
+            PaperBayes::new(Arc::clone(&prior), most).guesses(&mechanism, &tokens, &drawn).unwrap();
         guesses.iter().filter(|guess| guess.exact).count()
     };
     assert_eq!(exact(100), 3);

@@ -6,9 +6,10 @@ mod common;
 
 use std::sync::Arc;
 
-use cape::audit::position::Exact;
+use cape::audit::Extreme;
+use cape::audit::baseline::BaselineAudit;
+use cape::audit::position::{BucketRanges, PositionExtremes};
 use cape::audit::prompts::{Loss, NoNeighbours, changed, replaced, rows};
-use cape::audit::words::Words;
 use cape::context::Context;
 use cape::keep::KeepList;
 use cape::mechanism::cape_paper::CapePaper;
@@ -30,12 +31,12 @@ use proptest::prelude::*;
 const TIGHT: usize = 2;
 
 /// All inputs of a position, added in two parts.
-fn audit(cape: &CapePaper, tokens: &Tokens, i: usize) -> (Exact, Vec<TokenId>) {
+fn audit(cape: &CapePaper, tokens: &Tokens, i: usize) -> (PositionExtremes, Vec<TokenId>) {
     let none = vec![None; tokens.as_slice().len()];
     let position = cape.position(tokens, &none, i).unwrap();
     let inputs = position.inputs();
     let part = |range: std::ops::Range<usize>| {
-        range.fold(Exact::new(&position), |exact, i| {
+        range.fold(PositionExtremes::new(&position), |exact, i| {
             exact.add(i as u32, &position.row(inputs[i]).unwrap())
         })
     };
@@ -89,16 +90,16 @@ proptest! {
         prop_assert!((found.loss() - by_hand).abs() < 1e-12, "{} is not {by_hand}", found.loss());
         prop_assert!(found.loss() <= cape.guarantee().bound);
         let (most, least) = (found.span.most, found.span.least);
-        for (share, t) in [most, least] {
+        for Extreme { share, input: t } in [most, least] {
             let (weights, total) = &laws[t as usize];
             prop_assert_eq!((share.weight, share.total), (weights[found.output], *total));
         }
-        prop_assert_eq!(most.0.log_ratio_up(least.0), found.loss());
+        prop_assert_eq!(most.share.log_ratio_up(least.share), found.loss());
         prop_assert_eq!(found.losses.len(), 9);
 
         // what is tried is a lower bound of what all would show
         let position = cape.position(&tokens, &[None; 4], 2).unwrap();
-        let some = inputs.iter().take(2).zip(0..).fold(Exact::new(&position), |exact, (&t, i)| {
+        let some = inputs.iter().take(2).zip(0..).fold(PositionExtremes::new(&position), |exact, (&t, i)| {
             exact.add(i, &position.row(t).unwrap())
         });
         prop_assert!(some.findings().unwrap().loss() <= found.loss());
@@ -106,7 +107,7 @@ proptest! {
         // the paper's ε′, from the buckets of all rows
         let sizes = inputs.iter().flat_map(|&t| position.row(t).unwrap().sizes);
         let sizes: Vec<u64> = sizes.filter(|&size| size > 0).collect();
-        let prime = exact.buckets().map(|buckets| buckets.epsilon_prime());
+        let prime = exact.buckets().map(BucketRanges::epsilon_prime);
         let by_hand = sizes.iter().max().zip(sizes.iter().min());
         let by_hand = by_hand.map(|(&max, &min)| (max as f64 / min as f64).ln());
         prop_assert_eq!(prime, by_hand);
@@ -223,8 +224,8 @@ fn audit_words(
     baseline: &Baseline,
     vocab: &Vocab,
     own: u32,
-) -> (f64, f64, cape::audit::words::Exact) {
-    let words = Words::new(baseline, vocab, TokenId(own));
+) -> (f64, f64, cape::audit::baseline::BaselineExtremes) {
+    let words = BaselineAudit::new(baseline, vocab, TokenId(own));
     let part = |range: std::ops::Range<usize>| {
         range.fold(words.start(), |exact, i| words.add(exact, i as u32, words.inputs()[i]))
     };

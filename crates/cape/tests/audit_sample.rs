@@ -11,7 +11,7 @@ mod faults;
 use std::sync::Arc;
 
 use cape::audit::prompts::Loss;
-use cape::audit::sample::{Claim, Draws, Law, Outcomes, Pairing, Place, Run, audit};
+use cape::audit::sample::{Claim, Draws, Outcomes, Pairing, Place, Run, WordDistribution, audit};
 use cape::context::Context;
 use cape::mechanism::Mechanism;
 use cape::mechanism::cape_paper::{CapePaper, Settings};
@@ -59,12 +59,13 @@ impl Bench {
         CapePaper::new(Arc::clone(&self.model) as _, settings).unwrap()
     }
 
-    /// What a healthy mechanism of this ε loses between the two prompts: in general its bound is larger,
+    /// The loss of a healthy mechanism of this ε between the two prompts: in general its bound is larger,
     /// and hides small faults.
     fn claim(&self) -> Claim {
         let cape = self.cape(self.epsilon, Context::Released);
         let law = |i: usize| {
-            let law = Law::new(&cape, self.texts[i], &self.tokens[i], self.model.vocab());
+            let law =
+                WordDistribution::new(&cape, self.texts[i], &self.tokens[i], self.model.vocab());
             law.unwrap().unwrap()
         };
         // the first draw alone has another token, and no other position has another law
@@ -73,7 +74,7 @@ impl Bench {
             cape.position(tokens, &[None; 4], 0).unwrap().row(tokens.as_slice()[0].id).unwrap()
         };
         let epsilon = Loss::between(&row(0).shares(), &row(1).shares()).worst();
-        Claim { epsilon, laws: Some([law(0), law(1)]) }
+        Claim { epsilon, distributions: Some([law(0), law(1)]) }
     }
 
     /// `n` releases of each prompt, in two runs.
@@ -207,7 +208,7 @@ fn runs(one: &[&str], other: &[&str]) -> Draws {
 
 #[test]
 fn the_event_is_told_as_it_was_seen() {
-    let claim = Claim { epsilon: 1.0, laws: None };
+    let claim = Claim { epsilon: 1.0, distributions: None };
     // a kept word before the one that varies, which is missing now and then
     let draws = runs(&["a x", "a x", "a x", "a"], &["a", "a", "a", "a x", "a", "a", "a", "a"]);
     let report = audit(&draws, &claim, 0.99);
@@ -216,7 +217,7 @@ fn the_event_is_told_as_it_was_seen() {
     assert_eq!((event.hits, event.reversed), ([750, 125], false));
     assert_eq!((&event.words[..], event.count), (&["x".to_owned()][..], 1));
     assert!(report.epsilon > 1.0 && report.epsilon < (750.0 / 125.0_f64).ln());
-    assert!(report.law_tests.is_none() && report.refutes(&claim));
+    assert!(report.fit_tests.is_none() && report.refutes(&claim));
     // the same the other way round
     let [one, other] = [&draws.runs[0].of[1], &draws.runs[0].of[0]];
     let run = || Run { of: [one.clone(), other.clone()] };
@@ -227,7 +228,7 @@ fn the_event_is_told_as_it_was_seen() {
 
 #[test]
 fn constant_releases_tell_nothing() {
-    let claim = Claim { epsilon: 0.1, laws: None };
+    let claim = Claim { epsilon: 0.1, distributions: None };
     let report = audit(&runs(&["a b"], &["a b"]), &claim, 0.99);
     assert!(report.event.is_none() && report.epsilon == 0.0 && !report.refutes(&claim));
     // and tell all where they differ
@@ -237,7 +238,7 @@ fn constant_releases_tell_nothing() {
 
 #[test]
 fn the_clearest_dependence_is_named() {
-    let claim = Claim { epsilon: 9.0, laws: None };
+    let claim = Claim { epsilon: 9.0, distributions: None };
     let bench = Bench::new(6);
     for (fault, pairing) in
         [(Fault::SeedPerPair, Pairing::Prompts), (Fault::SeedForAllRuns, Pairing::Runs)]

@@ -218,7 +218,7 @@ fn inferdpts_radius_has_its_distribution() {
     }
 }
 
-/// What a mechanism draws in the place of `w{t}`, many times.
+/// The draws of a mechanism in the place of `w{t}`, many times.
 fn draws(mechanism: &dyn Mechanism, vocab: &Arc<Vocab>, word: &str, n: u32) -> Vec<Outcome> {
     let tokenizer = Tokenizer::words(Arc::clone(vocab), Split::Punctuation);
     let tokens = tokenizer.tokenize(&vec![word; 50].join(" "), &KeepList::none()).unwrap();

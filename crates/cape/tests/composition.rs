@@ -38,7 +38,7 @@ fn tokens(words: &[(u32, bool)]) -> Tokens {
     words.iter().enumerate().map(token).collect::<Vec<_>>().into()
 }
 
-/// What a mechanism states of a release with these outcomes.
+/// The statement of a mechanism about a release with these outcomes.
 fn statement(cape: &CapePaper, outcomes: &[Outcome]) -> Privacy {
     Privacy::of_tokens(cape.guarantee(), outcomes, false)
 }
@@ -84,7 +84,7 @@ impl LanguageModel for Asked {
     }
 }
 
-/// What the accounting must make of an outcome.
+/// The right accounting of an outcome.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Count {
     Public,

@@ -61,7 +61,7 @@ proptest! {
         prop_assert!(found <= mechanism.guarantee().one_token(3) + 1e-9);
     }
 
-    /// What `perturb` draws is what `explain` says: every output it makes has the probability that
+    /// `perturb` draws what `explain` says: every output it makes has the probability that
     /// the explanation gives, and its retention is the true token's.
     #[test]
     fn perturb_agrees_with_explain(

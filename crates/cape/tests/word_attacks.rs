@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use cape::attack::bayes::Guess;
-use cape::attack::words::WordBayes;
+use cape::attack::bayes::BaselineBayes;
+use cape::attack::bayes::TokenGuess;
 use cape::mechanism::custext::Custext;
 use cape::mechanism::inferdpt::Inferdpt;
 use cape::mechanism::santext::{Plus, Santext};
@@ -39,7 +39,7 @@ fn likelihood(odds: &Odds, y: TokenId) -> f64 {
 }
 
 /// Whether no word is more probable than the guess, given all P(y | t).
-fn is_best(guess: &Guess, prior: &[f32], likelihood: impl Fn(TokenId) -> f64) -> bool {
+fn is_best(guess: &TokenGuess, prior: &[f32], likelihood: impl Fn(TokenId) -> f64) -> bool {
     let posterior = |t: u32| f64::from(prior[t as usize]).exp() * likelihood(TokenId(t));
     let best = (0..WORDS).map(posterior).fold(0.0, f64::max);
     guess.exact && best > 0.0 && posterior(guess.id.0) >= best * (1.0 - 1e-5)
@@ -63,7 +63,7 @@ proptest! {
             Santext::new(word_vectors(&data, false), epsilon, Unknown::Replace, plus).unwrap();
         let odds: Vec<Odds> =
             (0..WORDS).map(|t| santext.odds(TokenId(t)).unwrap()).collect();
-        let attack = WordBayes::new(WORDS as usize, 100);
+        let attack = BaselineBayes::new(WORDS as usize, 100);
         let guess = attack.guess(&Baseline::Santext(santext), y, &prior).unwrap();
         prop_assert!(is_best(&guess, &prior, |t| likelihood(&odds[t.0 as usize], y)));
     }
@@ -77,7 +77,7 @@ proptest! {
         ).unwrap();
         let odds: Vec<Odds> =
             (0..WORDS).map(|t| custext.odds(TokenId(t)).unwrap()).collect();
-        let attack = WordBayes::new(WORDS as usize, 100);
+        let attack = BaselineBayes::new(WORDS as usize, 100);
         let guess = attack.guess(&Baseline::Custext(custext), TokenId(y), &prior).unwrap();
         prop_assert!(is_best(&guess, &prior, |t| likelihood(&odds[t.0 as usize], TokenId(y))));
     }
@@ -96,7 +96,7 @@ proptest! {
                 (0..64).map(at).sum::<f64>() / 64.0
             })
             .collect();
-        let attack = WordBayes::new(WORDS as usize, 100);
+        let attack = BaselineBayes::new(WORDS as usize, 100);
         let guess = attack.guess(&Baseline::Inferdpt(inferdpt), TokenId(y), &prior).unwrap();
         prop_assert!(is_best(&guess, &prior, |t| average[t.0 as usize]));
     }
@@ -110,7 +110,7 @@ fn a_search_that_was_cut_short_says_so() {
         Santext::new(word_vectors(&data, false), epsilon, Unknown::Replace, None).unwrap();
     let baseline = Baseline::Santext(santext);
     let exact = |most| {
-        let attack = WordBayes::new(WORDS as usize, most);
+        let attack = BaselineBayes::new(WORDS as usize, most);
         attack.guess(&baseline, TokenId(3), &[0.0; WORDS as usize]).unwrap().exact
     };
     assert!(exact(100) && !exact(1));

@@ -6,7 +6,7 @@ mod words;
 
 use std::collections::HashMap;
 
-use cape::attack::suspects::{Bayes, Suspects};
+use cape::attack::bayes::{CapeBayes, Suspects};
 use cape::kinds::Kind;
 use cape::levels::Key;
 use cape::lexicon::{Lexicon, Listed};
@@ -50,7 +50,7 @@ proptest! {
         prop_assert_eq!(suspects.keys().len(), weights.len());
         let releases: std::collections::BTreeSet<String> =
             laws.values().flat_map(|law| law.weights.keys().cloned()).collect();
-        let bayes = Bayes::new(&cape, 1000);
+        let bayes = CapeBayes::new(&cape, 1000);
         for release in releases {
             let words: Vec<&str> = release.trim_end_matches('\u{1}').split(' ').collect();
             let released = words[usize::from(!first)];
@@ -77,7 +77,7 @@ fn a_search_that_was_cut_short_says_so() {
     let suspects = Suspects::new(&cape, words.iter().map(String::as_str), false, false);
     let listed = || (0..cape.lexicon().len() as u32).map(|i| cape.lexicon().word(Listed(i)));
     let exact = |most, released: &str| {
-        let guess = Bayes::new(&cape, most).guess(&cape, &suspects, released, &[0.0; 20]);
+        let guess = CapeBayes::new(&cape, most).guess(&cape, &suspects, released, &[0.0; 20]);
         guess.unwrap().exact
     };
     assert!(listed().all(|released| exact(100, released)));
@@ -94,7 +94,7 @@ fn the_embedded_words_are_guessed_alike_by_both_forms_of_rows() {
         let words = ["Alice", "London", "asthma", "Krzysztof", "gonorrhea", "Emma", "Paris"];
         let suspects = Suspects::new(&cape, words, false, false);
         let prior = [-1.0, -2.0, -1.5, -0.2, -3.0, -2.5, -0.7];
-        let bayes = Bayes::new(&cape, 100);
+        let bayes = CapeBayes::new(&cape, 100);
         for released in ["Emma", "Manchester", "asthma", "table"] {
             let guess = bayes.guess(&cape, &suspects, released, &prior).unwrap();
             let y = cape.lexicon().listed(released).unwrap();

@@ -4,7 +4,7 @@
 
 mod words;
 
-use cape::audit::keys::{Exact, Keys};
+use cape::audit::keys::{KeyAudit, KeyExtremes};
 use cape::audit::prompts::Loss;
 use cape::audit::texts::{Different, compare};
 use cape::kinds::Kind;
@@ -18,13 +18,13 @@ use words::small::{TEMPLATES, fill, smalls, some_strings, strings};
 use words::{opposite_cape, opposites, settings};
 
 /// All inputs, in as many parts as told.
-fn audited(keys: &Keys<'_>, parts: usize) -> Exact {
+fn audited(keys: &KeyAudit<'_>, parts: usize) -> KeyExtremes {
     let n = keys.inputs().len();
     let part = |i: usize| {
         (i * n / parts..(i + 1) * n / parts)
             .fold(keys.start(), |exact, input| keys.add(exact, input as u32))
     };
-    (0..parts).map(part).reduce(Exact::merge).unwrap()
+    (0..parts).map(part).reduce(KeyExtremes::merge).unwrap()
 }
 
 /// The largest loss between rows.
@@ -40,7 +40,7 @@ proptest! {
         small in smalls(4..9), words in some_strings(3..20), first: bool, parts in 1_usize..4,
     ) {
         let cape = small.cape();
-        let keys = Keys::new(&cape, words.iter().map(String::as_str), first);
+        let keys = KeyAudit::new(&cape, words.iter().map(String::as_str), first);
         let row = |word: &String| {
             let (key, _) = cape.key(Kind::Word, word, first);
             (key.level, cape.row(&key).unwrap())
@@ -55,7 +55,7 @@ proptest! {
         prop_assert!(any.loss() <= cape.guarantee().bound);
         // the pair that is named has it
         let of = |input: u32| cape.row(&keys.inputs()[input as usize].key).unwrap()[any.output];
-        let (most, least) = (of(any.span.most.1), of(any.span.least.1));
+        let (most, least) = (of(any.span.most.input), of(any.span.least.input));
         prop_assert_eq!(most.log_ratio_up(least), any.loss());
         match exact.protected() {
             Some(found) => {
@@ -113,17 +113,17 @@ proptest! {
 fn the_stated_losses_are_found() {
     let cape = opposite_cape();
     let words = strings();
-    let all = Keys::of_lexicon(cape.lexicon(), 9).chain(words.iter().map(String::as_str));
-    let keys = Keys::new(&cape, all, false);
+    let all = KeyAudit::of_lexicon(cape.lexicon(), 9).chain(words.iter().map(String::as_str));
+    let keys = KeyAudit::new(&cape, all, false);
     let exact = audited(&keys, 3);
     let law = cape.law(Level::Protected);
     assert_eq!(exact.protected().unwrap().loss(), law.epsilon());
     assert_eq!(exact.any().unwrap().loss(), cape.law(Level::Ordinary).epsilon());
     let span = exact.protected().unwrap().span;
-    assert_eq!((span.most.0.weight, span.least.0.weight), (law.weight(1), law.weight(8)));
+    assert_eq!((span.most.share.weight, span.least.share.weight), (law.weight(1), law.weight(8)));
     // an ε that is larger by a tenth shows
     let larger = Cape::new(opposites(), settings(1.65, 2, None, 5.5)).unwrap();
-    let exact = audited(&Keys::new(&larger, words.iter().map(String::as_str), false), 1);
+    let exact = audited(&KeyAudit::new(&larger, words.iter().map(String::as_str), false), 1);
     assert!(exact.protected().unwrap().loss() > cape.guarantee().protected);
 }
 
@@ -131,8 +131,8 @@ fn the_stated_losses_are_found() {
 #[test]
 fn the_embedded_words_are_within_what_is_stated() {
     let cape = Cape::new(Lexicon::embedded(), Settings::default()).unwrap();
-    let some = Keys::of_lexicon(cape.lexicon(), 300).step_by(301);
-    let keys = Keys::new(&cape, some.chain(["the", "xyzzy", "Krzysztof", "q"]), false);
+    let some = KeyAudit::of_lexicon(cape.lexicon(), 300).step_by(301);
+    let keys = KeyAudit::new(&cape, some.chain(["the", "xyzzy", "Krzysztof", "q"]), false);
     let exact = audited(&keys, 2);
     let guarantee = cape.guarantee();
     assert!(exact.any().unwrap().loss() <= guarantee.bound);

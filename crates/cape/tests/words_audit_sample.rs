@@ -6,7 +6,7 @@
 
 mod words;
 
-use cape::audit::sample::{Claim, Draws, Law, Outcomes, Run, audit};
+use cape::audit::sample::{Claim, Draws, Outcomes, Run, WordDistribution, audit};
 use cape::audit::texts::compare;
 use cape::lexicon::Listed;
 use cape::mechanism::cape::{Cape, Drawn, Plan};
@@ -17,7 +17,7 @@ use words::faults::Fault as Planted;
 use words::joint::{joint, ln_ratio};
 use words::{opposites, settings};
 
-/// What is wrong.
+/// A planted fault.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fault {
     /// Nothing.
@@ -42,7 +42,7 @@ fn cape(factor: f64) -> Cape {
     Cape::new(opposites(), settings(factor, 2, None, 2.0 * factor)).unwrap()
 }
 
-/// What is claimed of two texts: the stated bound of what differs, and the laws of their first protected
+/// The claim about two texts: the stated bound of what differs, and the distributions of their first protected
 /// words.
 fn claim(texts: [&str; 2]) -> Claim {
     let cape = cape(1.0);
@@ -51,12 +51,12 @@ fn claim(texts: [&str; 2]) -> Claim {
     let stated = |protected| if protected { guarantee.protected } else { guarantee.bound };
     let differing = draws.iter().filter(|draw| draw.differs());
     let epsilon = differing.map(|draw| stated(draw.is_protected())).sum();
-    let law = |text| Law::of_text(&cape, text).unwrap();
-    let laws = law(texts[0]).zip(law(texts[1])).map(|(one, other)| [one, other]);
-    Claim { epsilon, laws }
+    let law = |text| WordDistribution::of_text(&cape, text).unwrap();
+    let distributions = law(texts[0]).zip(law(texts[1])).map(|(one, other)| [one, other]);
+    Claim { epsilon, distributions }
 }
 
-/// What draws the releases of one text.
+/// The source of the releases of one text.
 struct Source<'a> {
     fault: Fault,
     text: &'a str,
@@ -239,7 +239,7 @@ fn false_alarms_are_as_rare_as_stated() {
 #[test]
 fn the_law_is_of_the_first_protected_word_that_stands_alone() {
     let cape = cape(1.0);
-    let law = |text: &str| Law::of_text(&cape, text).unwrap();
+    let law = |text: &str| WordDistribution::of_text(&cape, text).unwrap();
     let probability = |text: &str, word: &str| law(text).map(|law| law.probability(word));
     let most = cape.law(Level::Protected).probability(1);
     assert_eq!(probability("the “Alice”, the", "“Alice”,"), Some(most));

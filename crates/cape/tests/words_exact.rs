@@ -90,7 +90,7 @@ fn keys_of(cape: &Cape, text: &str) -> Vec<Key> {
 }
 
 proptest! {
-    /// What a word is drawn by depends on no other word.
+    /// The key of a word depends on no other word.
     #[test]
     fn levels_and_keys_look_at_no_other_word(
         small in smalls(4..9), words in prop::collection::vec(prop::sample::select(strings()), 4),
@@ -163,7 +163,7 @@ proptest! {
         prop_assert_eq!(order.len(), cape.lexicon().len());
     }
 
-    /// What is released is cut as the text was.
+    /// A release is cut as the text was.
     #[test]
     fn a_release_has_the_units_of_its_text(
         small in smalls(4..9), words in prop::collection::vec(prop::sample::select(strings()), 3),

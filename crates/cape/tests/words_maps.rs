@@ -1,4 +1,4 @@
-//! What a secret gives, for as long as it lasts.
+//! The same secret gives the same words, for as long as it lasts.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -11,9 +11,9 @@ use cape::text::Level;
 use cape_eval::choice::{Choice, Nearness, best};
 use cape_eval::data::{Columns, Data};
 use cape_eval::grid::Grid;
-use cape_eval::measure::Tools;
-use cape_eval::subject::Subject;
+use cape_eval::record::PROTECTED_WORDS;
 use cape_eval::summary::{Estimate, summarise};
+use cape_eval::{Attack, Measure, Method, Tools};
 use serde_json::{Value, json};
 
 use crate::args::ChooseArgs;
@@ -78,7 +78,7 @@ fn tried(data: &Data, profile: Profile, nearness: &Nearness) -> Done<Vec<Choice>
     // from the largest k on, of which the others are a part
     let laws = KS.map(|k| (k.to_string(), Shape { k, alpha: None }));
     let settings = Settings { profile, ..Settings::default() };
-    let subjects = Subject::laws(Lexicon::embedded(), &settings, &laws);
+    let subjects = Method::laws(Lexicon::embedded(), &settings, &laws);
     let tools = Tools {
         attacker: Some(cape_models::load(cape_models::DEFAULT)?),
         masked_prompts: 0,
@@ -87,22 +87,20 @@ fn tried(data: &Data, profile: Profile, nearness: &Nearness) -> Done<Vec<Choice>
         meaning: None,
         chat: None,
     };
-    let grid =
-        Grid { data, subjects: &subjects, epsilons: &EPSILONS, seeds: &seeds, tools: &tools };
+    let grid = Grid { data, methods: &subjects, epsilons: &EPSILONS, seeds: &seeds, tools: &tools };
     let progress = output::Progress::new(grid.len(), "releases");
     let ran = grid.run_unwritten(&|done| progress.at(done));
     progress.finish();
+    let attacked = Measure::PrivacyOn(Attack::Bayes, PROTECTED_WORDS.to_owned());
     let mut choices = Vec::new();
     for point in summarise(&ran?.0) {
         let k = point.mechanism.parse().unwrap_or_default();
         let law = cape(profile, point.epsilon, k)?;
-        choices.extend(point.measures.get("privacy bayes on protected words").map(|privacy| {
-            Choice {
-                epsilon: point.epsilon,
-                k,
-                guessed: privacy.complement(),
-                closeness: nearness.under(law.law(Level::Protected)),
-            }
+        choices.extend(point.measures.get(&attacked).map(|privacy| Choice {
+            epsilon: point.epsilon,
+            k,
+            guessed: privacy.complement(),
+            closeness: nearness.under(law.law(Level::Protected)),
         }));
     }
     choices.sort_by(|a, b| a.epsilon.total_cmp(&b.epsilon).then(b.k.cmp(&a.k)));

@@ -14,11 +14,10 @@ use cape::privacy::Epsilon;
 use cape_eval::data::{Columns, Data, Item};
 use cape_eval::floor::floors;
 use cape_eval::grid::Grid;
-use cape_eval::measure::Tools;
 use cape_eval::portrait;
 use cape_eval::report::Report;
-use cape_eval::subject::Subject;
 use cape_eval::summary::summarise;
+use cape_eval::{Method, Reference, Tools};
 use cape_models::BaselineKind;
 
 use self::beside::{Ablations, middle};
@@ -109,7 +108,7 @@ fn on_prompts(args: &EvalArgs) -> Done {
     };
     let grid = Grid {
         data: &data,
-        subjects: &made.subjects,
+        methods: &made.subjects,
         epsilons: &epsilons,
         seeds: &seeds,
         tools: &tools,
@@ -226,11 +225,19 @@ fn made<'a>(args: &EvalArgs, model: &Model, data: &'a Data, epsilon: f64) -> Don
                 continue;
             }
             M::Masked => {
-                made.subjects.push(Subject::masked(&model.id, &model.device));
+                made.subjects.push(Method::reference(
+                    Reference::MaskedSpans,
+                    &model.id,
+                    &model.device,
+                ));
                 continue;
             }
             M::None => {
-                made.subjects.push(Subject::nothing(&model.id, &model.device));
+                made.subjects.push(Method::reference(
+                    Reference::NonPrivate,
+                    &model.id,
+                    &model.device,
+                ));
                 continue;
             }
             M::Santext => BaselineKind::Santext,
@@ -242,7 +249,7 @@ fn made<'a>(args: &EvalArgs, model: &Model, data: &'a Data, epsilon: f64) -> Don
         made.add(words.model(model), || subjects::baseline(kind, model, words))?;
     }
     if args.originals.generation.is_some() {
-        made.subjects.push(Subject::alone(&model.id, &model.device));
+        made.subjects.push(Method::reference(Reference::LocalAlone, &model.id, &model.device));
     }
     Ok(made)
 }

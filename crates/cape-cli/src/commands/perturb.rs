@@ -2,7 +2,7 @@
 
 use std::io::BufRead;
 
-use cape::json::ReleaseJson;
+use cape::ReleaseJson;
 use cape::rng::Secret;
 use cape::sanitizer::Sanitizer;
 use cape::text::Release;

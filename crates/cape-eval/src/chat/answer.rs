@@ -1,4 +1,4 @@
-//! What of a chat model's JSON is the answer?
+//! Reads the answer in a chat model's JSON.
 
 use std::fmt;
 
@@ -6,14 +6,14 @@ use serde_json::Value;
 
 use super::ChatError;
 
-/// What a chat model answered.
+/// The answer of a chat model.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Answer {
     /// The text.
     pub text: String,
     /// Why it ends.
     pub finish: Finish,
-    /// What it cost, if the server says so.
+    /// Its cost in tokens, if the server says so.
     pub usage: Option<Usage>,
 }
 
@@ -40,9 +40,9 @@ pub enum Finish {
 /// Tokens as the server counts them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// Of the question.
+    /// Tokens of the question.
     pub prompt: u64,
-    /// Of the answer.
+    /// Tokens of the answer.
     pub completion: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What can go wrong with a chat model, said without a word of question, answer or key.
+//! Errors of a chat model, without a word of question, answer or key.
 
 use std::time::Duration;
 

@@ -1,10 +1,11 @@
-//! What does one setting do?
+//! Charts of one setting's effect.
 
 use super::Ablation;
 use super::chart::{Axis, Body, Chart, Series, Spot, percent};
 use super::curves::{Set, sets};
-use super::measure::{self, Good};
 use super::table::short;
+use crate::measure::{Good, Measure};
+use crate::summary::measures;
 
 /// From this style on colours have an order.
 const ORDERED: usize = 100;
@@ -52,20 +53,20 @@ fn trade_off(group: &Group) -> Option<Chart> {
     };
     let name = |one: &Ablation| format!("{} = {}", group.name, short(one.value));
     let body = Body::Curves {
-        x: Axis::new(measure::axis(privacy)),
-        y: Axis::new(measure::axis(utility)),
+        x: Axis::new(privacy.axis()),
+        y: Axis::new(utility.axis()),
         series: lines(group, |one| one.value, name, spot),
         levels: Vec::new(),
         corner: true,
         smooth: false,
     };
-    let title = format!("{} and {}", measure::title(utility), measure::label(privacy));
+    let title = format!("{} and {}", utility.title(), privacy.label());
     with_legend(title, "A line for each value; ε beside the points.", body)
 }
 
 fn by_value(group: &Group) -> Vec<Chart> {
     let x = Axis::through(group.name, group.all.iter().map(|one| one.value));
-    let chart = |measure: &str| {
+    let chart = |measure: &Measure| {
         let spot = |one: &Ablation| {
             let (y, along) = percent(one.point.measures.get(measure)?)?;
             let label = String::new();
@@ -76,15 +77,15 @@ fn by_value(group: &Group) -> Vec<Chart> {
         let name = |one: &Ablation| format!("ε = {}", short(one.point.epsilon));
         let body = Body::Curves {
             x: x.clone(),
-            y: Axis::new(measure::axis(measure)),
+            y: Axis::new(measure.axis()),
             series: lines(group, |one| one.point.epsilon, name, spot),
             levels: Vec::new(),
             corner: false,
             smooth: false,
         };
-        with_legend(measure::title(measure), "A line for each ε.", body)
+        with_legend(measure.title(), "A line for each ε.", body)
     };
-    let measures = measure::all(group.all.iter().map(|one| &one.point));
+    let measures = measures(group.all.iter().map(|one| &one.point));
     measures.into_iter().filter_map(chart).collect()
 }
 

@@ -1,4 +1,4 @@
-//! What is in a chart? All that is drawn and nothing more, so that its table can say the same.
+//! The content of a chart: all that is drawn and nothing more, so that its table can say the same.
 //!
 //! `assets/report.js` draws the three kinds.
 
@@ -51,7 +51,7 @@ pub(super) struct Axis {
     pub(super) log: bool,
     /// Where it is labelled; empty leaves that to the chart.
     pub(super) ticks: Vec<f64>,
-    /// From where to where; none leaves that to the chart.
+    /// The first and last value; none leaves that to the chart.
     pub(super) range: Option<(f64, f64)>,
 }
 
@@ -73,7 +73,7 @@ pub(super) struct Spot {
     /// The intervals.
     pub(super) across: Option<(f64, f64)>,
     pub(super) along: Option<(f64, f64)>,
-    /// What is written beside it.
+    /// The text beside it.
     pub(super) label: String,
 }
 
@@ -126,7 +126,7 @@ pub(super) fn percent(estimate: &Estimate) -> Option<(f64, Option<(f64, f64)>)> 
 }
 
 impl Histogram {
-    /// Of all values that are finite, in bins between `edges`.
+    /// Counts all values that are finite, in bins between `edges`.
     pub(super) fn new(name: String, style: usize, values: &[f64], edges: &[f64]) -> Option<Self> {
         let mut values: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
         values.sort_by(f64::total_cmp);

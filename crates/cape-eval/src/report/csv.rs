@@ -34,12 +34,15 @@ pub(super) fn lines(report: &Report) -> String {
 
 fn put(out: &mut String, point: &Point, changed: &str) {
     let proven = point.proven.map(number).unwrap_or_default();
-    for (name, estimate) in &point.measures {
+    let mut measures: Vec<_> =
+        point.measures.iter().map(|(measure, of)| (measure.to_string(), of)).collect();
+    measures.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+    for (name, estimate) in measures {
         let start =
             [quoted(&point.data), quoted(&point.mechanism), number(point.epsilon), proven.clone()];
         let [mean, low, high] = [estimate.mean, estimate.low, estimate.high].map(number);
         let (releases, seconds) = (point.releases, number(point.seconds));
-        let (start, name, n) = (start.join(","), quoted(name), estimate.n);
+        let (start, name, n) = (start.join(","), quoted(&name), estimate.n);
         // writing to a string cannot fail
         let _ =
             writeln!(out, "{start},{releases},{seconds},{name},{mean},{low},{high},{n},{changed}");

@@ -2,18 +2,18 @@
 
 use super::chart::{Axis, Body, Chart, Series, Spot, percent};
 use super::extras::Floor;
-use super::measure::{self, Good};
 use super::paper;
 use super::style::Styles;
 use super::table::short;
-use crate::subject::is_reference;
-use crate::summary::Point;
+use crate::measure::{Good, Measure};
+use crate::method::is_reference;
+use crate::summary::{Point, measures};
 
 /// Points of one set of data.
 pub(super) struct Set<'a> {
     pub(super) data: &'a str,
     pub(super) points: Vec<&'a Point>,
-    /// What is left where nothing is.
+    /// The values of measures where nothing is left.
     pub(super) floors: Vec<&'a Floor>,
 }
 
@@ -47,19 +47,19 @@ impl<'a> Set<'a> {
         all
     }
 
-    /// The measures, and those of them of which `good` is true.
-    pub(super) fn measures(&self, good: Good) -> Vec<&'a str> {
-        let all = measure::all(self.points.iter().copied());
-        all.into_iter().filter(|name| measure::good(name) == good).collect()
+    /// The measures whose high values mean this.
+    pub(super) fn measures(&self, good: Good) -> Vec<&'a Measure> {
+        let all = measures(self.points.iter().copied());
+        all.into_iter().filter(|measure| measure.good() == good).collect()
     }
 
-    /// The same without what is there to compare with.
+    /// The points of each mechanism without the references.
     pub(super) fn compared(&self) -> Vec<(&'a str, Vec<&'a Point>)> {
         let all = self.mechanisms().into_iter();
         all.filter(|(name, _)| !is_reference(name)).collect()
     }
 
-    /// Mechanisms of which nothing is proven.
+    /// The mechanisms without a proven ε.
     pub(super) fn unproven(&self) -> Vec<&'a str> {
         let all = self.compared().into_iter();
         all.filter(|(_, points)| points.iter().all(|point| proven(point).is_none()))
@@ -68,7 +68,7 @@ impl<'a> Set<'a> {
     }
 }
 
-/// What is proven, if it is a number.
+/// The proven ε, if it is a number.
 pub(super) fn proven(point: &Point) -> Option<f64> {
     point.proven.filter(|epsilon| epsilon.is_finite())
 }
@@ -78,7 +78,7 @@ pub(super) fn trade_offs(set: &Set, styles: &Styles) -> Vec<Chart> {
     let mut charts = Vec::new();
     for privacy in set.measures(Good::Private) {
         for utility in set.measures(Good::Useful) {
-            let with_references = measure::is_task(utility);
+            let with_references = utility.is_task();
             let drawn = if with_references { set.mechanisms() } else { set.compared() };
             let mut series = measured(drawn, styles, |point| {
                 let (x, across) = percent(point.measures.get(privacy)?)?;
@@ -92,13 +92,13 @@ pub(super) fn trade_offs(set: &Set, styles: &Styles) -> Vec<Chart> {
                 continue;
             }
             charts.push(Chart {
-                title: format!("{} and {}", measure::title(utility), measure::label(privacy)),
+                title: format!("{} and {}", utility.title(), privacy.label()),
                 caption: String::new(),
                 wide: charts.is_empty(),
                 legend: Vec::new(),
                 body: Body::Curves {
-                    x: Axis::new(measure::axis(privacy)),
-                    y: Axis::new(measure::axis(utility)),
+                    x: Axis::new(privacy.axis()),
+                    y: Axis::new(utility.axis()),
                     series,
                     levels: floors(set, utility),
                     corner: true,
@@ -129,15 +129,17 @@ fn by_epsilon(
 ) -> Vec<Chart> {
     let epsilon = |point: &Point| epsilon(point).filter(|value| value.is_finite());
     let x = Axis::through(label, set.points.iter().filter_map(|point| epsilon(point)));
-    let chart = |name: &str| {
+    let chart = |measure: &Measure| {
         let mut series = measured(set.compared(), styles, |point| {
-            let (y, along) = percent(point.measures.get(name)?)?;
+            let (y, along) = percent(point.measures.get(measure)?)?;
             Some(Spot { x: epsilon(point)?, y, across: None, along, label: String::new() })
         });
-        let mut levels = references(set, name);
-        levels.extend(floors(set, name));
+        let mut levels = references(set, measure);
+        levels.extend(floors(set, measure));
         if with_paper && !series.is_empty() {
-            for theirs in paper::on(set.data).into_iter().filter(|theirs| theirs.measure == name) {
+            for theirs in
+                paper::on(set.data).into_iter().filter(|theirs| theirs.measure == *measure)
+            {
                 if paper::is_level(theirs.mechanism) {
                     let is_open = theirs.mechanism == "Non-private";
                     let name = if is_open { "paper: unprotected" } else { "paper: at random" };
@@ -157,36 +159,36 @@ fn by_epsilon(
                 }
             }
         }
-        let better = match measure::good(name) {
+        let better = match measure.good() {
             Good::Private => "Higher is more private.",
             Good::Useful => "Higher is more useful.",
             Good::Revealing => "Lower is more private.",
         };
-        let caption = [measure::meaning(name), Some(better)].into_iter().flatten();
+        let caption = [measure.meaning(), Some(better)].into_iter().flatten();
         let caption = caption.collect::<Vec<&str>>().join(" ");
-        let y = Axis::new(measure::axis(name));
-        let (x, title) = (x.clone(), measure::title(name));
+        let y = Axis::new(measure.axis());
+        let (x, title) = (x.clone(), measure.title());
         let body = Body::Curves { x, y, series, levels, corner: false, smooth: false };
         Chart { title, caption, wide: false, legend: Vec::new(), body }
     };
-    let charts = measure::all(set.points.iter().copied()).into_iter().map(chart);
+    let charts = measures(set.points.iter().copied()).into_iter().map(chart);
     charts
         .filter(|chart| matches!(&chart.body, Body::Curves { series, .. } if !series.is_empty()))
         .collect()
 }
 
-/// What there is to compare a measure with.
-fn references(set: &Set, measure: &str) -> Vec<(String, f64)> {
+/// The references to compare a measure with.
+fn references(set: &Set, measure: &Measure) -> Vec<(String, f64)> {
     let level = |point: &&&Point| is_reference(&point.mechanism);
     let of =
         |point: &&Point| Some((point.mechanism.clone(), percent(point.measures.get(measure)?)?.0));
-    let points = set.points.iter().filter(level).filter(|_| measure::is_task(measure));
+    let points = set.points.iter().filter(level).filter(|_| measure.is_task());
     points.filter_map(of).collect()
 }
 
-/// What a measure is where nothing is left of a prompt, or nothing is known.
-fn floors(set: &Set, measure: &str) -> Vec<(String, f64)> {
-    let of = set.floors.iter().filter(|floor| floor.measure == measure);
+/// The value of a measure where nothing is left of a prompt, or nothing is known.
+fn floors(set: &Set, measure: &Measure) -> Vec<(String, f64)> {
+    let of = set.floors.iter().filter(|floor| floor.measure == *measure);
     of.map(|floor| (floor.name.clone(), 100.0 * floor.value)).collect()
 }
 
@@ -207,11 +209,16 @@ fn measured<'a>(
     mechanisms.into_iter().map(line).filter(|one| !one.spots.is_empty()).collect()
 }
 
-/// The paper's mechanisms of which it has both numbers.
-fn paper_trade_off(data: &str, privacy: &str, utility: &str, styles: &Styles) -> Vec<Series> {
+/// The paper's mechanisms for which it has both numbers.
+fn paper_trade_off(
+    data: &str,
+    privacy: &Measure,
+    utility: &Measure,
+    styles: &Styles,
+) -> Vec<Series> {
     let all = paper::on(data);
-    let of = |measure: &str, mechanism: &str| {
-        let same = |one: &&paper::Series| one.measure == measure && one.mechanism == mechanism;
+    let of = |measure: &Measure, mechanism: &str| {
+        let same = |one: &&paper::Series| one.measure == *measure && one.mechanism == mechanism;
         all.iter().find(same).map(|one| one.points.clone())
     };
     let line = |theirs: &paper::Series| {
@@ -229,5 +236,5 @@ fn paper_trade_off(data: &str, privacy: &str, utility: &str, styles: &Styles) ->
             spots: theirs.points.iter().filter_map(spot).collect(),
         })
     };
-    all.iter().filter(|theirs| theirs.measure == privacy).filter_map(line).collect()
+    all.iter().filter(|theirs| theirs.measure == *privacy).filter_map(line).collect()
 }

@@ -1,4 +1,4 @@
-//! What does a release look like?
+//! Prompts beside their releases.
 
 use super::Example;
 use super::table::{Cell, Table, short};

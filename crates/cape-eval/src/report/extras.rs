@@ -1,9 +1,10 @@
-//! What can be shown beside the points?
+//! Sections beside the points.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::measure::Measure;
 use crate::summary::Point;
 
 /// Sections that are left out where there is nothing in them.
@@ -20,22 +21,22 @@ pub struct Extras {
     pub ablations: Vec<Ablation>,
     /// Prompts and their releases.
     pub examples: Vec<Example>,
-    /// What it costs in time and memory.
+    /// The costs in time and memory.
     pub efficiency: Vec<Efficiency>,
-    /// What measures are where nothing is left.
+    /// The values of measures where nothing is left.
     pub floors: Vec<Floor>,
     /// Paragraphs: what differs from the paper, and other caveats.
     pub notes: Vec<String>,
 }
 
-/// What a measure is where nothing is left of a prompt, or an answer is guessed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// The value of a measure where nothing is left of a prompt, or an answer is guessed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Floor {
     /// The data's name.
     pub data: String,
     /// The measure.
-    pub measure: String,
-    /// What it is the value of.
+    pub measure: Measure,
+    /// The case that it is the value of.
     pub name: String,
     /// The value, 0 to 1.
     pub value: f64,
@@ -83,7 +84,7 @@ pub struct Ablation {
     pub name: String,
     /// Its value.
     pub value: f64,
-    /// What was measured.
+    /// The measures.
     pub point: Point,
 }
 
@@ -103,7 +104,7 @@ pub struct ExampleRow {
     pub mechanism: String,
     /// ε as it was asked for.
     pub epsilon: f64,
-    /// What came out.
+    /// The released text.
     pub released: String,
 }
 
@@ -121,7 +122,7 @@ impl fmt::Debug for ExampleRow {
     }
 }
 
-/// What a mechanism costs.
+/// The cost of a mechanism.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Efficiency {
     /// The mechanism's name.

@@ -1,18 +1,19 @@
 //! Which mechanism is best where privacy is equal? Read off the measured curves between their points.
 
 use super::curves::{Set, proven};
-use super::measure::{self, Good};
 use super::table::{Cell, NONE, Table, percent, short};
+use crate::measure::{Attack, Good, Measure};
+use crate::record::PROTECTED_WORDS;
 use crate::summary::Point;
 
 /// Privacy where mechanisms are compared: against the first attack, and against this one.
 const PRIVACIES: [f64; 2] = [0.5, 0.8];
 /// The adversary who knows the mechanism.
-const KNOWS_ALL: &str = "privacy bayes";
+const KNOWS_ALL: Measure = Measure::Privacy(Attack::Bayes);
 /// Proven ε where they are.
 const PROVEN: [f64; 3] = [6.0, 10.0, 14.0];
-/// What is compared.
-const UTILITIES: [&str; 2] = ["rouge_l", "similarity"];
+/// The utilities that are compared.
+const UTILITIES: [Measure; 2] = [Measure::RougeL, Measure::Similarity];
 /// A curve that ends this much short of a level, as a share of it, has reached it: an ε that is
 /// computed from integers is a little below the one that was asked for.
 const NEAR: f64 = 0.005;
@@ -26,7 +27,7 @@ struct Knot {
     y: [f64; 3],
 }
 
-/// What a curve is at a level.
+/// A curve at a level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Reach {
     /// Mean and interval, and ε as asked for.
@@ -37,7 +38,7 @@ enum Reach {
     None,
 }
 
-/// What is said of one set of data: sentences, and the numbers behind them.
+/// The findings on one set of data: sentences, and the numbers behind them.
 pub(super) struct Findings {
     pub(super) sentences: Vec<String>,
     pub(super) table: Option<Table>,
@@ -51,7 +52,7 @@ struct Level<'a> {
     /// How places on the curves are written, from and to.
     range: fn(f64, f64) -> String,
     /// For each utility each mechanism.
-    utilities: Vec<(&'a str, Vec<(&'a str, Reach)>)>,
+    utilities: Vec<(Measure, Vec<(&'a str, Reach)>)>,
 }
 
 /// All that can be said.
@@ -72,17 +73,18 @@ pub(super) fn of(set: &Set) -> Findings {
 fn partly(set: &Set) -> Option<String> {
     let of = |(name, points): (&str, Vec<&Point>)| {
         let last = points.last().filter(|_| is_partial(&points))?;
-        let share = |name: &str| last.measures.get(name).map(|estimate| estimate.mean);
-        let found = |attack: &str| {
-            let hidden = share(&format!("privacy {attack} on protected words"))?;
+        let share = |measure: &Measure| last.measures.get(measure).map(|estimate| estimate.mean);
+        let found = |attack: Attack| {
+            let hidden = share(&Measure::PrivacyOn(attack, PROTECTED_WORDS.to_owned()))?;
             Some(format!("{attack} finds {} %", percent(1.0 - hidden)))
         };
-        let found: Vec<String> = ["knn-10", "bayes"].into_iter().filter_map(found).collect();
+        let found: Vec<String> =
+            [Attack::Knn10, Attack::Bayes].into_iter().filter_map(found).collect();
         Some(format!(
             "{} protects {} % of the words that attacks count, and sends the others as they are by design; of the protected \
              ones, at ε = {}, {}",
             quoted(name),
-            percent(share("protected")?),
+            percent(share(&Measure::Protected)?),
             short(last.epsilon),
             found.join(" and ")
         ))
@@ -94,33 +96,35 @@ fn partly(set: &Set) -> Option<String> {
 /// Whether a mechanism leaves so many words as they are that neither attacks on all of them nor what is left of the text
 /// can be compared with those of mechanisms that draw for every word.
 fn is_partial(points: &[&Point]) -> bool {
-    let protected = |point: &&Point| point.measures.get("protected").map(|share| share.mean);
+    let protected =
+        |point: &&Point| point.measures.get(&Measure::Protected).map(|share| share.mean);
     points.last().and_then(protected).is_some_and(|share| share < 0.9)
 }
 
 fn levels<'a>(set: &Set<'a>) -> Vec<Level<'a>> {
     let there = set.measures(Good::Useful);
-    let utilities: Vec<&str> = UTILITIES.into_iter().filter(|name| there.contains(name)).collect();
+    let utilities = || UTILITIES.into_iter().filter(|measure| there.contains(&measure));
     let mut levels = Vec::new();
-    if utilities.is_empty() {
+    if utilities().next().is_none() {
         return levels;
     }
     let reach = |level: f64, x: &dyn Fn(&Point) -> Option<f64>| {
-        let of = |utility: &'static str| {
+        let of = |utility: Measure| {
             let curve = |(name, points): (&'a str, Vec<&Point>)| {
                 if is_partial(&points) {
                     return (name, Reach::None);
                 }
-                (name, at(&knots(&points, x, utility), level))
+                (name, at(&knots(&points, x, &utility), level))
             };
-            (utility, set.compared().into_iter().map(curve).collect())
+            let curves = set.compared().into_iter().map(curve).collect();
+            (utility, curves)
         };
-        UTILITIES.into_iter().filter(|name| there.contains(name)).map(of).collect()
+        utilities().map(of).collect()
     };
     let attacks = set.measures(Good::Private);
-    let compared = |i: usize, name: &str| i == 0 || name == KNOWS_ALL;
-    for (_, &privacy) in attacks.iter().enumerate().filter(|(i, name)| compared(*i, name)) {
-        let attack = privacy.trim_start_matches("privacy ");
+    let compared = |i: usize, measure: &Measure| i == 0 || *measure == KNOWS_ALL;
+    for (_, privacy) in attacks.into_iter().enumerate().filter(|(i, one)| compared(*i, one)) {
+        let Measure::Privacy(attack) = privacy else { continue };
         let x = |point: &Point| point.measures.get(privacy).map(|estimate| estimate.mean);
         levels.extend(PRIVACIES.into_iter().map(|level| Level {
             start: format!(
@@ -143,7 +147,7 @@ fn levels<'a>(set: &Set<'a>) -> Vec<Level<'a>> {
     levels
 }
 
-fn knots(points: &[&Point], x: &dyn Fn(&Point) -> Option<f64>, utility: &str) -> Vec<Knot> {
+fn knots(points: &[&Point], x: &dyn Fn(&Point) -> Option<f64>, utility: &Measure) -> Vec<Knot> {
     let knot = |point: &&Point| {
         let (x, y) = (x(point)?, point.measures.get(utility)?);
         let y = [y.mean, y.low, y.high];
@@ -182,7 +186,7 @@ fn at(knots: &[Knot], level: f64) -> Reach {
 
 fn sentence(level: &Level) -> String {
     let mut parts: Vec<String> =
-        level.utilities.iter().map(|(name, curves)| best(name, curves)).collect();
+        level.utilities.iter().map(|(measure, curves)| best(measure, curves)).collect();
     let curves = level.utilities.iter().flat_map(|(_, curves)| curves);
     let mut elsewhere: Vec<String> = Vec::new();
     for (name, reach) in curves {
@@ -199,7 +203,7 @@ fn sentence(level: &Level) -> String {
     format!("{}: {}.", level.start, parts.join("; "))
 }
 
-fn best(utility: &str, curves: &[(&str, Reach)]) -> String {
+fn best(utility: &Measure, curves: &[(&str, Reach)]) -> String {
     let mut there: Vec<(&str, [f64; 3], f64)> = Vec::new();
     for (name, reach) in curves {
         if let Reach::At(y, epsilon) = *reach {
@@ -207,7 +211,7 @@ fn best(utility: &str, curves: &[(&str, Reach)]) -> String {
         }
     }
     there.sort_by(|a, b| b.1[0].total_cmp(&a.1[0]));
-    let label = measure::label(utility);
+    let label = utility.label();
     let said = |(name, y, epsilon): &(&str, [f64; 3], f64)| {
         format!("{} {} % (ε ≈ {})", quoted(name), percent(y[0]), tenth(*epsilon))
     };
@@ -253,7 +257,7 @@ fn table(set: &Set, levels: &[Level]) -> Option<Table> {
                 Reach::Not(..) => Cell::Number("not reached".into()),
                 Reach::None => Cell::Number(NONE.into()),
             };
-            let mut row = vec![Cell::text(&level.head), Cell::text(measure::label(utility))];
+            let mut row = vec![Cell::text(&level.head), Cell::text(utility.label())];
             row.extend(curves.iter().map(cell));
             table.rows.push(row);
         }
@@ -305,7 +309,7 @@ mod tests {
             start: "There".into(),
             head: String::new(),
             range,
-            utilities: vec![("rouge_l", curves)],
+            utilities: vec![(Measure::RougeL, curves)],
         };
         let text = sentence(&level(vec![
             ("a, x", near(0.5)),

@@ -1,4 +1,6 @@
-//! Which numbers does the paper give, and of which of our mechanisms?
+//! The paper's numbers, and which of our mechanisms they are about.
+
+use crate::measure::{Attack, Measure, Score, read};
 
 const ROUGE_L: &str = include_str!("../../data/paper/rouge_l_sst2.csv");
 const KNN_10: &str = include_str!("../../data/paper/knn_privacy_top10_sst2.csv");
@@ -10,13 +12,13 @@ const EFFICIENCY: &str = include_str!("../../data/paper/efficiency.csv");
 #[derive(Clone, Debug)]
 pub(super) struct Series {
     pub(super) data: &'static str,
-    pub(super) measure: &'static str,
+    pub(super) measure: Measure,
     pub(super) mechanism: &'static str,
     /// ε, and the value as a share.
     pub(super) points: Vec<(f64, f64)>,
 }
 
-/// What a mechanism costs on the paper's machine.
+/// The cost of a mechanism on the paper's machine.
 pub(super) struct Cost {
     pub(super) mechanism: &'static str,
     pub(super) set_up_s: f64,
@@ -24,7 +26,7 @@ pub(super) struct Cost {
     pub(super) memory_mb: f64,
 }
 
-/// What the paper says on this data, by its name.
+/// The paper's numbers on this data, by its name.
 pub(super) fn on(data: &str) -> Vec<Series> {
     let key = plain(data);
     all().into_iter().filter(|series| key.starts_with(&plain(series.data))).collect()
@@ -32,18 +34,19 @@ pub(super) fn on(data: &str) -> Vec<Series> {
 
 fn all() -> Vec<Series> {
     let mut all = Vec::new();
-    for (table, measure) in [(ROUGE_L, "rouge_l"), (KNN_10, "privacy knn-10")] {
-        all.extend(rows(table, |_| Some(("SST-2", measure)), 0));
+    for (table, measure) in [(ROUGE_L, Measure::RougeL), (KNN_10, Measure::Privacy(Attack::Knn10))]
+    {
+        all.extend(rows(table, |_| Some(("SST-2", measure.clone())), 0));
     }
-    all.extend(rows(ACCURACY, |first| Some((first, "accuracy")), 1));
-    all.extend(rows(GENERATION, |first| Some(("WikiText", first)), 1));
+    all.extend(rows(ACCURACY, |first| Some((first, Measure::Score(Score::Accuracy))), 1));
+    all.extend(rows(GENERATION, |first| Some(("WikiText", Measure::Score(read(first)?))), 1));
     all
 }
 
 /// The rows of a table with a column for each ε, which begin after the mechanism in column `at`.
 fn rows(
     table: &'static str,
-    what: impl Fn(&'static str) -> Option<(&'static str, &'static str)>,
+    what: impl Fn(&'static str) -> Option<(&'static str, Measure)>,
     at: usize,
 ) -> Vec<Series> {
     let mut lines = table.lines().map(|line| line.trim().split(',').collect::<Vec<_>>());
@@ -59,7 +62,7 @@ fn rows(
     lines.filter_map(series).collect()
 }
 
-/// What the mechanisms cost in the paper.
+/// The costs of the mechanisms in the paper.
 pub(super) fn costs() -> Vec<Cost> {
     let lines = EFFICIENCY.lines().skip(1).map(|line| line.trim().split(',').collect::<Vec<_>>());
     let cost = |fields: Vec<&'static str>| {
@@ -109,7 +112,8 @@ mod tests {
         assert_eq!((all().len(), costs().len()), (7 + 2 + 19 + 12, 5));
         assert!(all().iter().all(|series| series.points.len() == 7));
         let sst2 = on("sst2 validation");
-        let knn = sst2.iter().find(|series| series.measure == "privacy knn-10").unwrap();
+        let knn =
+            sst2.iter().find(|series| series.measure == Measure::Privacy(Attack::Knn10)).unwrap();
         assert_eq!((knn.mechanism, knn.points[3].0), ("Cape (BERT)", 6.0));
         assert!((knn.points[3].1 - 0.805_4).abs() < 1e-12);
         assert!(on("tab").is_empty() && !on("wikitext-103").is_empty());

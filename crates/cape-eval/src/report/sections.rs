@@ -2,14 +2,13 @@
 
 use super::chart::{Body, Chart};
 use super::curves::{self, Set, proven};
-use super::measure;
 use super::style::Styles;
 use super::table::{Cell, NONE, Table, percent, short};
 use super::{
     Ablation, Efficiency, Report, Tail, ablations, distributions, examples, findings, paper, spans,
 };
-use crate::subject::is_reference;
-use crate::summary::Point;
+use crate::method::is_reference;
+use crate::summary::{Point, measures};
 
 /// A part of the report.
 pub(super) struct Section {
@@ -123,7 +122,7 @@ fn section(
     Section { id, title, text, legend: Vec::new(), paper: false, groups }
 }
 
-/// What a section answers, by its id.
+/// The question that a section answers, by its id.
 const GUIDE: [(&str, &str); 11] = [
     (
         "trade-off",
@@ -190,7 +189,7 @@ fn in_short(sets: &[Set]) -> Section {
     section("summary", "In short", IN_SHORT, sets.iter().map(group))
 }
 
-/// What each section answers, before the first of them.
+/// The questions of all sections, before the first of them.
 fn guide(all: &[Section], points: &[Point]) -> Option<Section> {
     let item = |section: &Section| {
         let (_, hint) = GUIDE.iter().find(|(id, _)| *id == section.id)?;
@@ -200,8 +199,8 @@ fn guide(all: &[Section], points: &[Point]) -> Option<Section> {
     let text = "The measures are shares in percent. Privacy against an attack is the share of words that it fails \
                 to find, among those that are neither stopwords nor punctuation; what was sent as it is counts as found.";
     let mut meanings: Vec<String> = Vec::new();
-    for name in measure::all(points) {
-        let meaning = measure::meaning(name).map(str::to_owned);
+    for measure in measures(points) {
+        let meaning = measure.meaning().map(str::to_owned);
         meanings.extend(meaning.filter(|meaning| !meanings.contains(meaning)));
     }
     let items = meanings.into_iter().chain(items).collect();
@@ -251,17 +250,17 @@ fn by_data(sets: &[Set], styles: &Styles) -> Vec<Section> {
 
 /// Every point with all measures but those of spans.
 fn point_table(set: &Set) -> Table {
-    let measures = measure::all(set.points.iter().copied());
+    let measures = measures(set.points.iter().copied());
     let mut heads: Vec<String> =
         ["mechanism", "ε", "proven ε", "releases"].map(String::from).into();
-    heads.extend(measures.iter().map(|name| measure::label(name)));
+    heads.extend(measures.iter().map(|measure| measure.label()));
     heads.push("ms a prompt".into());
     let mut table = Table::new(&format!("On {}", set.data), heads.iter().map(String::as_str));
     for (name, points) in set.mechanisms() {
         for point in points {
             let mut row = vec![Cell::text(name)];
             row.extend(start(point));
-            row.extend(measures.iter().map(|name| Cell::share(point.measures.get(*name))));
+            row.extend(measures.iter().map(|measure| Cell::share(point.measures.get(*measure))));
             row.push(Cell::number(1e3 * point.seconds));
             table.rows.push(row);
         }
@@ -275,7 +274,7 @@ fn start(point: &Point) -> [Cell; 3] {
     [Cell::number(epsilon), Cell::Number(proven), Cell::number(point.releases as f64)]
 }
 
-/// What was measured and what the paper has, at each ε of the paper.
+/// The measured numbers beside the paper's, at each ε of the paper.
 fn paper_table(set: &Set, styles: &Styles) -> Option<Table> {
     let all = paper::on(set.data);
     let epsilons: Vec<f64> = all.first()?.points.iter().map(|point| point.0).collect();
@@ -291,7 +290,7 @@ fn paper_table(set: &Set, styles: &Styles) -> Option<Table> {
             let same = |point: &&&Point| {
                 point.mechanism == *ours && (is_reference(ours) || point.epsilon == epsilon)
             };
-            set.points.iter().find(same)?.measures.get(theirs.measure)
+            set.points.iter().find(same)?.measures.get(&theirs.measure)
         };
         if epsilons.iter().all(|epsilon| here(*epsilon).is_none()) {
             continue;
@@ -299,7 +298,7 @@ fn paper_table(set: &Set, styles: &Styles) -> Option<Table> {
         let mut row = vec![
             Cell::text(ours),
             Cell::text(theirs.mechanism),
-            Cell::text(measure::label(theirs.measure)),
+            Cell::text(theirs.measure.label()),
         ];
         row.extend(epsilons.iter().map(|epsilon| {
             let value = theirs.points.iter().find(|point| point.0 == *epsilon).map(|point| point.1);
@@ -333,15 +332,15 @@ fn tail_table(tails: &[Tail]) -> Option<Table> {
 }
 
 fn ablation_table(all: &[Ablation]) -> Option<Table> {
-    let measures = measure::all(all.iter().map(|one| &one.point));
+    let measures = measures(all.iter().map(|one| &one.point));
     let mut heads: Vec<String> =
         ["setting", "value", "ε", "proven ε", "releases"].map(String::from).into();
-    heads.extend(measures.iter().map(|name| measure::label(name)));
+    heads.extend(measures.iter().map(|measure| measure.label()));
     let mut table = Table::new("All values", heads.iter().map(String::as_str));
     for one in all {
         let mut row = vec![Cell::text(&one.name), Cell::number(one.value)];
         row.extend(start(&one.point));
-        row.extend(measures.iter().map(|name| Cell::share(one.point.measures.get(*name))));
+        row.extend(measures.iter().map(|measure| Cell::share(one.point.measures.get(*measure))));
         table.rows.push(row);
     }
     (!all.is_empty()).then_some(table)

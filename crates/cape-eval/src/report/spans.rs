@@ -1,39 +1,31 @@
 //! How often is a name, a place or a number found? Attacks on labelled spans.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::chart::{Axis, Body, Chart, Dot, percent};
 use super::curves::Set;
-use super::measure;
 use super::style::Styles;
 use super::table::short;
+use crate::measure::{Attack, Measure};
 use crate::summary::Point;
 
 /// A chart for each attack and ε.
 pub(super) fn charts(set: &Set, styles: &Styles) -> Vec<Chart> {
-    let mut found: Vec<(&str, &str)> = Vec::new();
-    for span in set
-        .points
-        .iter()
-        .flat_map(|point| point.measures.keys())
-        .filter_map(|name| measure::span(name))
-    {
-        if !found.contains(&span) {
-            found.push(span);
+    let mut found: BTreeMap<String, (Attack, BTreeSet<&str>)> = BTreeMap::new();
+    for measure in set.points.iter().flat_map(|point| point.measures.keys()) {
+        if let Measure::PrivacyOn(attack, label) = measure {
+            let of = found.entry(attack.to_string()).or_insert((*attack, BTreeSet::new()));
+            of.1.insert(label);
         }
     }
-    let mut attacks: Vec<&str> = found.iter().map(|(attack, _)| *attack).collect();
-    attacks.sort_unstable();
-    attacks.dedup();
     let mut epsilons: Vec<f64> = set.points.iter().map(|point| point.epsilon).collect();
     epsilons.sort_by(f64::total_cmp);
     epsilons.dedup();
     let mut charts = Vec::new();
-    for attack in attacks {
-        let mut labels: Vec<&str> =
-            found.iter().filter(|span| span.0 == attack).map(|span| span.1).collect();
-        labels.sort_unstable();
+    for (attack, labels) in found.into_values() {
         for &epsilon in &epsilons {
             let dot = |label: &str, point: &Point| {
-                let privacy = point.measures.get(&format!("privacy {attack} on {label}"))?;
+                let privacy = point.measures.get(&Measure::PrivacyOn(attack, label.to_owned()))?;
                 let (x, range) = percent(&privacy.complement())?;
                 let (row, name, style) =
                     (label.into(), point.mechanism.clone(), styles.get(&point.mechanism));

@@ -1,4 +1,4 @@
-//! What is in a table, and how is a number written?
+//! Tables, and how numbers are written in them.
 
 use crate::summary::Estimate;
 
@@ -10,7 +10,7 @@ pub(super) struct Table {
     pub(super) rows: Vec<Vec<Cell>>,
 }
 
-/// What stands in a table.
+/// A cell of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Cell {
     Text(String),
@@ -47,7 +47,7 @@ impl Cell {
     }
 }
 
-/// What stands where there is no number.
+/// The mark where there is no number.
 pub(super) const NONE: &str = "–";
 
 /// Up to four digits that count.

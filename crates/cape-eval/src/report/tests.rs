@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::measure::{Attack, Measure};
 use crate::summary::Estimate;
 
 const HOSTILE: &str = "</script><img src=x onerror=alert(1)> & \"it's\" | `a` *b* \u{2028}\r\nend";
@@ -12,9 +13,10 @@ fn share(mean: f64) -> Estimate {
 }
 
 fn point(mechanism: &str, epsilon: f64, proven: Option<f64>, privacy: f64, rouge_l: f64) -> Point {
-    let measures =
-        [("rouge_l", rouge_l), ("privacy knn-10", privacy), ("privacy knn-10 on PERSON", privacy)];
-    let measures = measures.map(|(name, mean)| (name.to_owned(), share(mean)));
+    let on_person = Measure::PrivacyOn(Attack::Knn10, "PERSON".into());
+    let knn = Measure::Privacy(Attack::Knn10);
+    let measures = [(Measure::RougeL, rouge_l), (knn, privacy), (on_person, privacy)];
+    let measures = measures.map(|(measure, mean)| (measure, share(mean)));
     Point {
         data: "sst2".into(),
         mechanism: mechanism.into(),
@@ -86,7 +88,7 @@ fn full() -> Report {
         }],
         floors: vec![Floor {
             data: "sst2".into(),
-            measure: "rouge_l".into(),
+            measure: Measure::RougeL,
             name: "stopwords alone kept".into(),
             value: 0.4,
         }],
@@ -128,8 +130,8 @@ fn hostile() -> Report {
     report.about = vec![(text(), text())];
     for point in &mut report.points {
         (point.data, point.mechanism) = (text(), text());
-        point.measures.insert(text(), share(0.5));
-        point.measures.insert(format!("privacy {HOSTILE} on {HOSTILE}"), share(0.5));
+        point.measures.insert(Measure::ProtectedOn(text()), share(0.5));
+        point.measures.insert(Measure::PrivacyOn(Attack::Llm, text()), share(0.5));
     }
     let extras = &mut report.extras;
     extras.mapping[0].mechanism = text();
@@ -181,7 +183,7 @@ fn hostile_text_stays_text_in_markdown_and_csv() {
     let mut report = small();
     report.points.truncate(1);
     report.points[0].mechanism = "cape, \"paper\"".into();
-    report.points[0].measures.retain(|name, _| name == "rouge_l");
+    report.points[0].measures.retain(|measure, _| *measure == Measure::RougeL);
     report.points[0].proven = None;
     assert_eq!(
         report.csv().lines().nth(1).unwrap(),
@@ -199,7 +201,8 @@ fn numbers_that_are_none_do_no_harm() {
     let mut report = full();
     for (at, point) in report.points.iter_mut().enumerate() {
         let bad = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY][at % 3];
-        point.measures.insert("rouge_l".into(), Estimate { mean: bad, low: bad, high: bad, n: 0 });
+        let nothing = Estimate { mean: bad, low: bad, high: bad, n: 0 };
+        point.measures.insert(Measure::RougeL, nothing);
         (point.proven, point.seconds) = (Some(bad), bad);
     }
     report.points[0].epsilon = f64::NAN;

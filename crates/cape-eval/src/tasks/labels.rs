@@ -4,7 +4,7 @@
 //! space, quotes and other punctuation around it do not matter. An answer that names the other label
 //! too has not decided. Whatever else a model says is not interpreted.
 
-/// Of a sentence of SST-2.
+/// The label of a sentence of SST-2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sentiment {
     /// It praises.
@@ -14,14 +14,14 @@ pub enum Sentiment {
 }
 
 impl Sentiment {
-    /// What an answer says, if it can be read.
+    /// The label that an answer gives, if it can be read.
     #[must_use]
     pub fn read(answer: &str) -> Option<Self> {
         either(answer, ("positive", Self::Positive), ("negative", Self::Negative))
     }
 }
 
-/// Of a question and a sentence of QNLI.
+/// The label of a question and a sentence of QNLI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entailed {
     /// The sentence answers the question.
@@ -31,14 +31,14 @@ pub enum Entailed {
 }
 
 impl Entailed {
-    /// What an answer says, if it can be read.
+    /// The label that an answer gives, if it can be read.
     #[must_use]
     pub fn read(answer: &str) -> Option<Self> {
         either(answer, ("yes", Self::Yes), ("no", Self::No))
     }
 }
 
-/// Of two answers to a prompt.
+/// The better of two answers to a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
     /// The first.
@@ -48,7 +48,7 @@ pub enum Better {
 }
 
 impl Better {
-    /// What an answer says, if it can be read.
+    /// The label that an answer gives, if it can be read.
     #[must_use]
     pub fn read(answer: &str) -> Option<Self> {
         either(answer, ("a", Self::A), ("b", Self::B))

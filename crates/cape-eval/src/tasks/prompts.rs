@@ -31,13 +31,13 @@ const COMPARISON: &str = "Two assistants answered the same request. Decide which
 
 /// Is a sentence of SST-2 positive or negative?
 #[must_use]
-pub fn sst2(content: &str) -> [Message; 2] {
+pub(crate) fn sst2(content: &str) -> [Message; 2] {
     ask(SST2, format!("----\"Content\": {content}"))
 }
 
 /// Does a sentence of QNLI answer a question?
 #[must_use]
-pub fn qnli(question: &str, sentence: &str) -> [Message; 2] {
+pub(crate) fn qnli(question: &str, sentence: &str) -> [Message; 2] {
     ask(QNLI, format!("----\"Question\": {question}\n----\"Context\": {sentence}"))
 }
 
@@ -59,15 +59,15 @@ pub fn extraction(prefix: &str, noisy: &str) -> [Message; 2] {
     ask(EXTRACTION, fields)
 }
 
-/// What was a text before it was released?
+/// Asks for a text as it was before it was released.
 #[must_use]
-pub fn restoration(released: &str) -> [Message; 2] {
+pub(crate) fn restoration(released: &str) -> [Message; 2] {
     ask(RESTORATION, format!("----\"Text\": {released}"))
 }
 
 /// Which of two answers to a request is better?
 #[must_use]
-pub fn comparison(request: &str, a: &str, b: &str) -> [Message; 2] {
+pub(crate) fn comparison(request: &str, a: &str, b: &str) -> [Message; 2] {
     let fields = format!(
         "----\"Request\": {request}\n----\"Answer A\": {a}\n----\"Answer B\": {b}\n----\"Better answer\":"
     );

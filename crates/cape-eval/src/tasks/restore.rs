@@ -10,7 +10,7 @@ use super::prompts;
 use crate::chat::{ChatError, Client, Options};
 use crate::record::Hits;
 
-/// What a guess is worth.
+/// How much of a prompt a guess restores.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Restored {
     /// How many of the sensitive words it has.
@@ -19,14 +19,14 @@ pub struct Restored {
     pub rouge_l: f64,
 }
 
-/// What the model takes for the original of a released text.
+/// The model's guess of the original of a released text.
 pub fn guess(client: &Client, released: &str, options: &Options) -> Result<String, ChatError> {
     Ok(client.complete(&prompts::restoration(released), options)?.text)
 }
 
-/// What a guess is worth, by the prompt and what became of its tokens.
+/// Compares a guess with the prompt and the outcomes of its tokens.
 #[must_use]
-pub fn restored(original: &str, tokens: &[ReleasedToken], guess: &str) -> Restored {
+pub(crate) fn restored(original: &str, tokens: &[ReleasedToken], guess: &str) -> Restored {
     let places = |wanted: fn(Outcome) -> bool| -> Vec<Range<usize>> {
         let tokens = tokens.iter().filter(|token| wanted(token.outcome));
         tokens.map(|token| token.start..token.end).collect()

@@ -3,10 +3,10 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What an answer to a prompt must be.
+/// The rules for an answer to a prompt.
 #[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct Rules {
-    /// What it must hold: of each, one of the alternatives, which are in lower case.
+    /// The facts in it: of each, one of the alternatives, which are in lower case.
     pub facts: Vec<Vec<String>>,
     /// Private values of the prompt that a good answer repeats.
     #[serde(default)]
@@ -20,9 +20,9 @@ pub struct Rules {
 #[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Format {
-    /// At most so many words.
+    /// The most words.
     pub max_words: Option<usize>,
-    /// At least so many.
+    /// The fewest words.
     pub min_words: Option<usize>,
     /// One of these is its first word.
     pub one_of: Option<Vec<String>>,
@@ -30,7 +30,7 @@ pub struct Format {
     pub starts_with: Option<String>,
     /// It has a JSON object with these keys.
     pub json_keys: Option<Vec<String>>,
-    /// It has exactly so many items of lists.
+    /// The exact number of list items.
     pub bullets: Option<usize>,
 }
 

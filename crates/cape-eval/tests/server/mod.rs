@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-/// What the server does with one request.
+/// The server's reaction to one request.
 #[derive(Clone)]
 pub enum Reply {
     /// A status, headers (each ends its line) and a body.

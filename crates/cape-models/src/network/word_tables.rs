@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use cape::distance::distances;
 use cape::model::Embeddings;
 use cape::text::TokenId;
 use cape::vocab::Vocab;
@@ -126,7 +125,7 @@ impl WordTables {
     pub(crate) fn distances(&self, t: TokenId) -> Vec<f32> {
         let drawable = self.vocab.drawable();
         let Numbers::Integers { near, scales, kernel, .. } = &self.tables else {
-            let some = |some: &[TokenId]| distances(&self.embeddings, t, some);
+            let some = |some: &[TokenId]| self.embeddings.distances(t, some);
             return drawable.par_chunks(1 << 12).flat_map_iter(some).collect();
         };
         let scale = scales[t.index()];

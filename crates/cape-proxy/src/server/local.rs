@@ -7,7 +7,7 @@ use axum::extract::{Request, State};
 use axum::http::Response;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
-use cape::json::ReleaseJson;
+use cape::ReleaseJson;
 use serde_json::{Value, json};
 
 use super::service::Service;

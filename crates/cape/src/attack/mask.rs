@@ -7,8 +7,8 @@ use crate::model::{LanguageModel, Memory, View};
 use crate::text::{Piece, TokenId};
 use crate::vocab::Vocab;
 
-/// What stands at one place of a release, in the pieces of the model that attacks.
-pub struct Unit {
+/// One place of a release, in the pieces of the model that attacks.
+pub struct MaskedUnit {
     /// Its pieces.
     pub ids: Vec<TokenId>,
     /// The kind of what is to be guessed there; none where nothing is.
@@ -19,7 +19,7 @@ pub struct Unit {
 const BATCH: usize = 16;
 
 /// For each unit that is asked for, in order, the logits of all entries [of its kind](Vocab::of_kind).
-pub fn scores(model: &dyn LanguageModel, units: &[Unit]) -> Result<Vec<Vec<f32>>> {
+pub fn scores(model: &dyn LanguageModel, units: &[MaskedUnit]) -> Result<Vec<Vec<f32>>> {
     // every asked unit as one mask among the pieces of the others
     let mut asked = Vec::new();
     for (i, unit) in units.iter().enumerate() {
@@ -50,14 +50,14 @@ pub fn scores(model: &dyn LanguageModel, units: &[Unit]) -> Result<Vec<Vec<f32>>
     Ok(rows)
 }
 
-/// Of the numbers of all drawable entries, those of one kind.
+/// The entries of one kind, of the numbers of all drawable entries.
 fn of_kind(vocab: &Vocab, piece: Piece, row: &[f32]) -> Vec<f32> {
     let all = vocab.drawable().iter().zip(row);
     all.filter(|(id, _)| vocab.piece(**id) == Some(piece)).map(|(_, &logit)| logit).collect()
 }
 
 /// The best candidate of each unit that is asked for.
-pub fn guesses(model: &dyn LanguageModel, units: &[Unit]) -> Result<Vec<TokenId>> {
+pub fn guesses(model: &dyn LanguageModel, units: &[MaskedUnit]) -> Result<Vec<TokenId>> {
     let kinds = units.iter().filter_map(|unit| unit.asked);
     Ok(scores(model, units)?
         .iter()

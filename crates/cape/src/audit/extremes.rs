@@ -3,18 +3,29 @@
 /// For every output the inputs that make it most and least probable. Rows are added one by one and
 /// forgotten; two of these are merged where rows were added in two places.
 #[derive(Clone)]
-pub struct Extremes<S>(Vec<Option<Span<S>>>);
+pub struct Extremes<S> {
+    outputs: Vec<Option<Span<S>>>,
+}
 
-/// The extremes of one output: probabilities, and the number of the input that has them.
+/// The extremes of one output.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Span<S> {
     /// The largest probability, and the first input that has it.
-    pub most: (S, u32),
+    pub most: Extreme<S>,
     /// The smallest.
-    pub least: (S, u32),
+    pub least: Extreme<S>,
 }
 
-/// What the extremes come to.
+/// A probability, and the input that gives it to an output.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Extreme<S> {
+    /// The probability.
+    pub share: S,
+    /// The number of the input.
+    pub input: u32,
+}
+
+/// The losses that follow from the extremes.
 #[derive(Clone, Debug)]
 pub struct Findings<S> {
     /// The loss of every output, from the smallest to the largest.
@@ -28,18 +39,18 @@ pub struct Findings<S> {
 impl<S: Copy + PartialOrd> Extremes<S> {
     /// No input so far.
     #[must_use]
-    pub fn new(outputs: usize) -> Self {
-        Self((0..outputs).map(|_| None).collect())
+    pub(crate) fn new(outputs: usize) -> Self {
+        Self { outputs: (0..outputs).map(|_| None).collect() }
     }
 
     /// An output's probability for one input. Inputs come by rising numbers.
-    pub fn add(&mut self, input: u32, output: usize, share: S) {
-        let new = (share, input);
-        match &mut self.0[output] {
+    pub(crate) fn add(&mut self, input: u32, output: usize, share: S) {
+        let new = Extreme { share, input };
+        match &mut self.outputs[output] {
             Some(span) => {
-                if share > span.most.0 {
+                if share > span.most.share {
                     span.most = new;
-                } else if share < span.least.0 {
+                } else if share < span.least.share {
                     span.least = new;
                 }
             }
@@ -47,16 +58,16 @@ impl<S: Copy + PartialOrd> Extremes<S> {
         }
     }
 
-    /// Both together; the other's inputs have larger numbers.
+    /// Merges the two; the other's inputs have larger numbers.
     #[must_use]
-    pub fn merge(mut self, other: Self) -> Self {
-        for (span, other) in self.0.iter_mut().zip(other.0) {
+    pub(crate) fn merge(mut self, other: Self) -> Self {
+        for (span, other) in self.outputs.iter_mut().zip(other.outputs) {
             match (span.as_mut(), other) {
                 (Some(span), Some(other)) => {
-                    if other.most.0 > span.most.0 {
+                    if other.most.share > span.most.share {
                         span.most = other.most;
                     }
-                    if other.least.0 < span.least.0 {
+                    if other.least.share < span.least.share {
                         span.least = other.least;
                     }
                 }
@@ -69,17 +80,18 @@ impl<S: Copy + PartialOrd> Extremes<S> {
 
     /// The extremes of an output; none where no input was added that can make it.
     #[must_use]
-    pub fn get(&self, output: usize) -> Option<Span<S>> {
-        self.0[output]
+    pub(crate) fn get(&self, output: usize) -> Option<Span<S>> {
+        self.outputs[output]
     }
 
     /// The losses, by a function that bounds the logarithm of a quotient from above; none where there
     /// is nothing to compare.
-    pub fn findings(&self, log_ratio_up: impl Fn(S, S) -> f64) -> Option<Findings<S>> {
-        let loss = |span: &Span<S>| log_ratio_up(span.most.0, span.least.0);
-        let spans = self.0.iter().enumerate().filter_map(|(y, span)| Some((y, span.as_ref()?)));
+    pub(crate) fn findings(&self, log_ratio_up: impl Fn(S, S) -> f64) -> Option<Findings<S>> {
+        let loss = |span: &Span<S>| log_ratio_up(span.most.share, span.least.share);
+        let spans =
+            self.outputs.iter().enumerate().filter_map(|(y, span)| Some((y, span.as_ref()?)));
         let each = spans.map(|(output, span)| (loss(span), output, *span));
-        let mut losses = Vec::with_capacity(self.0.len());
+        let mut losses = Vec::with_capacity(self.outputs.len());
         let mut worst: Option<(f64, usize, Span<S>)> = None;
         for (loss, output, span) in each {
             losses.push(loss);
@@ -138,11 +150,11 @@ mod tests {
             let cut = cut.min(rows.len() - 1);
             let whole = of(&rows, 0);
             let merged = of(&rows[..cut], 0).merge(of(&rows[cut..], cut));
-            prop_assert_eq!(&whole.0, &merged.0);
+            prop_assert_eq!(&whole.outputs, &merged.outputs);
             let found = whole.findings(ln).unwrap();
             let Findings { output, span, .. } = &found;
-            let (most, least) = (rows[span.most.1 as usize][*output], rows[span.least.1 as usize][*output]);
-            prop_assert_eq!((most, least), (span.most.0, span.least.0));
+            let (most, least) = (rows[span.most.input as usize][*output], rows[span.least.input as usize][*output]);
+            prop_assert_eq!((most, least), (span.most.share, span.least.share));
             prop_assert_eq!(ln(most, least), found.loss());
             // every pair of inputs, every output
             let mut worst = 0.0_f64;

@@ -11,7 +11,7 @@ use crate::sample::Share;
 use crate::text::Level;
 
 /// The inputs of an audit: strings with different keys.
-pub struct Keys<'a> {
+pub struct KeyAudit<'a> {
     cape: &'a Cape,
     inputs: Vec<Input>,
 }
@@ -20,19 +20,19 @@ pub struct Keys<'a> {
 pub struct Input {
     /// The first string that has this key.
     pub word: String,
-    /// What it is drawn by.
+    /// The key of its draw.
     pub key: Key,
 }
 
-/// What rows have shown so far.
+/// The extremes of the rows added so far.
 #[derive(Clone)]
-pub struct Exact {
+pub struct KeyExtremes {
     protected: Extremes<Share>,
     ordinary: Extremes<Share>,
 }
 
-impl<'a> Keys<'a> {
-    /// These strings as words, each at the level that it has in a first place, or in another.
+impl<'a> KeyAudit<'a> {
+    /// Takes these strings as words, each at the level that it has in a first place, or in another.
     pub fn new<'b>(cape: &'a Cape, words: impl IntoIterator<Item = &'b str>, first: bool) -> Self {
         let mut seen = HashSet::new();
         let input = |word: &str| {
@@ -42,7 +42,7 @@ impl<'a> Keys<'a> {
         Self { cape, inputs: words.into_iter().filter_map(input).collect() }
     }
 
-    /// All listed words as they are written, and so many that are known and not listed, evenly spread
+    /// All listed words as they are written, and `unlisted` known words that are not listed, evenly spread
     /// over all of these.
     pub fn of_lexicon(lexicon: &Lexicon, unlisted: usize) -> impl Iterator<Item = &str> {
         let others: Vec<&str> =
@@ -61,9 +61,9 @@ impl<'a> Keys<'a> {
 
     /// No row so far.
     #[must_use]
-    pub fn start(&self) -> Exact {
+    pub fn start(&self) -> KeyExtremes {
         let none = Extremes::new(self.cape.lexicon().len());
-        Exact { protected: none.clone(), ordinary: none }
+        KeyExtremes { protected: none.clone(), ordinary: none }
     }
 
     /// Adds the row of an input, by rising numbers.
@@ -71,7 +71,7 @@ impl<'a> Keys<'a> {
     /// # Panics
     /// If there is no such input.
     #[must_use]
-    pub fn add(&self, mut exact: Exact, input: u32) -> Exact {
+    pub fn add(&self, mut exact: KeyExtremes, input: u32) -> KeyExtremes {
         let key = &self.inputs[input as usize].key;
         let extremes = exact.of(key.level);
         for (word, share) in self.cape.row(key).into_iter().flatten().enumerate() {
@@ -81,12 +81,12 @@ impl<'a> Keys<'a> {
     }
 }
 
-impl Exact {
+impl KeyExtremes {
     fn of(&mut self, level: Level) -> &mut Extremes<Share> {
         if level == Level::Ordinary { &mut self.ordinary } else { &mut self.protected }
     }
 
-    /// Both together; the other's inputs have larger numbers.
+    /// Merges the two; the other's inputs have larger numbers.
     #[must_use]
     pub fn merge(self, other: Self) -> Self {
         Self {

@@ -1,42 +1,44 @@
 //! The exact loss of one draw of the paper's mechanism: one context, every token that could stand there.
 
+use std::ops::RangeInclusive;
+
 use super::{Extremes, Findings};
 use crate::buckets::Bucketed;
 use crate::mechanism::cape_paper::Position;
 use crate::sample::Share;
 
-/// What the rows of a position have shown so far.
+/// The extremes of the rows of a position added so far.
 #[derive(Clone)]
-pub struct Exact {
+pub struct PositionExtremes {
     extremes: Extremes<Share>,
-    buckets: Option<Buckets>,
+    buckets: Option<BucketRanges>,
 }
 
 /// The sizes and numbers of the buckets of all rows: what the paper's ε + ε′ is made of.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Buckets {
-    /// The sizes of the smallest and of the largest bucket.
-    pub sizes: (u64, u64),
-    /// The fewest and the most buckets that a row has.
-    pub filled: (usize, usize),
+#[derive(Clone, Debug, PartialEq)]
+pub struct BucketRanges {
+    /// The sizes of buckets, from the smallest to the largest.
+    pub sizes: RangeInclusive<u64>,
+    /// How many buckets a row has, from the fewest to the most.
+    pub filled: RangeInclusive<usize>,
 }
 
-impl Buckets {
+impl BucketRanges {
     /// The paper's ε′ = ln max |b_i|/|b_j|, over all rows.
     #[must_use]
     pub fn epsilon_prime(&self) -> f64 {
-        (self.sizes.1 as f64 / self.sizes.0 as f64).ln()
+        (*self.sizes.end() as f64 / *self.sizes.start() as f64).ln()
     }
 
-    fn merge(self, other: Self) -> Self {
-        Self {
-            sizes: (self.sizes.0.min(other.sizes.0), self.sizes.1.max(other.sizes.1)),
-            filled: (self.filled.0.min(other.filled.0), self.filled.1.max(other.filled.1)),
+    fn merge(&self, other: &Self) -> Self {
+        fn hull<T: Copy + Ord>(a: &RangeInclusive<T>, b: &RangeInclusive<T>) -> RangeInclusive<T> {
+            *a.start().min(b.start())..=*a.end().max(b.end())
         }
+        Self { sizes: hull(&self.sizes, &other.sizes), filled: hull(&self.filled, &other.filled) }
     }
 }
 
-impl Exact {
+impl PositionExtremes {
     /// No row so far.
     #[must_use]
     pub fn new(position: &Position<'_>) -> Self {
@@ -52,17 +54,20 @@ impl Exact {
         let filled = || row.sizes.iter().copied().filter(|&size| size > 0);
         if let (Some(least), Some(most)) = (filled().min(), filled().max()) {
             let count = filled().count();
-            let new = Buckets { sizes: (least, most), filled: (count, count) };
-            self.buckets = Some(self.buckets.map_or(new, |buckets| buckets.merge(new)));
+            let new = BucketRanges { sizes: least..=most, filled: count..=count };
+            self.buckets = Some(match self.buckets {
+                Some(buckets) => buckets.merge(&new),
+                None => new,
+            });
         }
         self
     }
 
-    /// Both together; the other's inputs have larger numbers.
+    /// Merges the two; the other's inputs have larger numbers.
     #[must_use]
     pub fn merge(self, other: Self) -> Self {
         let buckets = match (self.buckets, other.buckets) {
-            (Some(a), Some(b)) => Some(a.merge(b)),
+            (Some(a), Some(b)) => Some(a.merge(&b)),
             (a, b) => a.or(b),
         };
         Self { extremes: self.extremes.merge(other.extremes), buckets }
@@ -76,7 +81,7 @@ impl Exact {
 
     /// The buckets of all rows; none where no row was added.
     #[must_use]
-    pub fn buckets(&self) -> Option<Buckets> {
-        self.buckets
+    pub fn buckets(&self) -> Option<&BucketRanges> {
+        self.buckets.as_ref()
     }
 }

@@ -12,10 +12,10 @@ pub enum NoNeighbours {
     /// They have different numbers of tokens.
     #[error("the prompts have {0} and {1} tokens")]
     Lengths(usize, usize),
-    /// What everybody may see differs: kept words, white space, or where words begin.
+    /// Their public structure differs: kept words, white space, or where words begin.
     #[error("the prompts' public structure differs at token {0}")]
     Structure(usize),
-    /// So many sensitive tokens differ.
+    /// They differ in this many sensitive tokens, not in one.
     #[error("the prompts differ in {0} sensitive tokens")]
     Tokens(usize),
 }
@@ -65,15 +65,15 @@ pub fn differing(
 /// The same prompt with another token at position `i`.
 #[must_use]
 pub fn replaced(tokens: &Tokens, i: usize, id: TokenId) -> Tokens {
-    let mut tokens = tokens.clone();
-    tokens.0[i].id = id;
-    tokens
+    let mut tokens = tokens.as_slice().to_vec();
+    tokens[i].id = id;
+    tokens.into()
 }
 
 /// The distribution of the draw at every sensitive position. `drawn` says how sensitive tokens came out;
 /// each position sees those of earlier turns, in the released context.
 pub fn rows(cape: &CapePaper, tokens: &Tokens, drawn: &[Option<TokenId>]) -> Result<Vec<Bucketed>> {
-    let row = |i: usize| cape.position(tokens, drawn, i)?.row(tokens.0[i].id);
+    let row = |i: usize| cape.position(tokens, drawn, i)?.row(tokens.as_slice()[i].id);
     tokens.sensitive().map(row).collect()
 }
 
@@ -96,7 +96,7 @@ impl Loss {
         Self { forth: largest(a, b), back: largest(b, a) }
     }
 
-    /// Of draws that are independent: the worst outputs of all of them are the worst release.
+    /// The loss of independent draws: the worst outputs of all of them are the worst release.
     #[must_use]
     pub fn sum(losses: &[Self]) -> Self {
         let sum = |of: fn(&Self) -> f64| losses.iter().map(of).sum();

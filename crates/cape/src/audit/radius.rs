@@ -150,7 +150,7 @@ mod tests {
         assert!(variance > spread - 1e-6 && variance < spread + added, "{variance} {spread}");
     }
 
-    /// What the lattice does to the law: three times the step moves probabilities by little, also small
+    /// The lattice hardly changes the law: three times the step moves probabilities by little, also small
     /// ones. (Edges between points of the one are edges between points of the other.)
     #[test]
     fn a_finer_lattice_says_the_same() {

@@ -8,12 +8,12 @@ use crate::levels::Key;
 use crate::mechanism::cape::{Cape, Plan};
 use crate::text::Level;
 
-/// What a draw gives away between two texts.
+/// The loss of a draw between two texts.
 #[derive(Clone, Debug)]
 pub struct Draw {
     /// The units that are written from it, counted from 1.
     pub units: Vec<usize>,
-    /// Its key in either text.
+    /// Its key in each text.
     pub keys: [Key; 2],
     /// The loss between these two.
     pub loss: Loss,
@@ -31,10 +31,10 @@ pub enum Different {
     /// One text has more units than the other.
     #[error("the texts have {0} and {1} units")]
     Count(usize, usize),
-    /// What stands before a unit differs.
+    /// The text before a unit differs.
     #[error("the texts' separators differ before unit {0}")]
     Separator(usize),
-    /// What stands after the last unit differs.
+    /// The text after the last unit differs.
     #[error("the texts differ after their last unit")]
     End,
     /// A unit has another kind.
@@ -62,7 +62,7 @@ impl Draw {
     }
 }
 
-/// What every draw of two texts gives away. The draws are independent: the loss of all is the sum
+/// The loss of every draw of two texts. The draws are independent: the loss of all is the sum
 /// ([`Loss::sum`]).
 pub fn compare(cape: &Cape, one: &str, other: &str) -> Result<Vec<Draw>, Different> {
     let plans = [cape.plan(one)?, cape.plan(other)?];

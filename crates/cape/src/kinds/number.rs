@@ -52,7 +52,7 @@ pub(super) fn value(text: &str) -> f64 {
     format!("{whole}.{decimals}e{exponent}").parse().unwrap_or(0.0)
 }
 
-/// What an exponent or a letter for thousands, millions or billions says: 1e5, 3m, 2bn.
+/// The factor of an exponent or of a letter for thousands, millions or billions: 1e5, 3m, 2bn.
 fn exponent(rest: &str) -> Option<i32> {
     let lower = rest.to_ascii_lowercase();
     if let Some(digits) = lower.strip_prefix('e') {

@@ -10,7 +10,7 @@ pub(super) fn is_hour(text: &str) -> bool {
     half(text).is_some_and(|(hour, _)| is_digits(hour) && hour.len() <= 2)
 }
 
-/// What stands before am or pm, and how many minutes these add.
+/// The time before am or pm, and how many minutes these add.
 fn half(text: &str) -> Option<(&str, u32)> {
     let (before, half) = text.split_at_checked(text.len().checked_sub(2)?)?;
     match half.to_ascii_lowercase().as_str() {

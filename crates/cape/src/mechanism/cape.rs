@@ -18,7 +18,7 @@ use crate::units::{self, Unit};
 use crate::writing::is_article;
 use crate::{Error, Result};
 
-/// By how much ε₂ exceeds ln n unless told otherwise: one ordinary word in a million is replaced.
+/// The margin of ε₂ over ln n unless told otherwise: one ordinary word in a million is replaced.
 const ORDINARY_MARGIN: f64 = 13.8;
 
 /// How many values a number, an amount, a date or a time becomes most of the time: the nearest ones,
@@ -90,7 +90,7 @@ pub struct Cape {
     grids: HashMap<Kind, Law>,
     /// How many listed words are at most the same to a reader, but for case.
     alike: usize,
-    /// What tells this mechanism's draws from those of others with the same secret.
+    /// The mark that parts this mechanism's draws from those of others with the same secret.
     tag: Vec<u8>,
 }
 
@@ -98,7 +98,7 @@ pub struct Cape {
 pub struct Plan {
     /// The units, in order.
     pub places: Vec<Place>,
-    /// What is drawn for, in order of first occurrence.
+    /// The keys that are drawn for, in order of first occurrence.
     pub keys: Vec<Key>,
 }
 
@@ -115,7 +115,7 @@ pub struct Place {
     pub key: Option<usize>,
 }
 
-/// What a key became.
+/// The result of a key's draw.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Drawn {
     /// A listed word.
@@ -245,13 +245,13 @@ impl Cape {
         if key.kind == Kind::Word { Some(self.law(key.level)) } else { self.grids.get(&key.kind) }
     }
 
-    /// What holds for any release.
+    /// The guarantee of any release.
     #[must_use]
     pub fn guarantee(&self) -> Guarantee {
         self.guarantee_for(&Kind::ALL)
     }
 
-    /// What holds for a release that has units of these kinds alone.
+    /// The guarantee of a release that has units of these kinds alone.
     #[must_use]
     pub fn guarantee_for(&self, kinds: &[Kind]) -> Guarantee {
         let grids: Vec<&Law> = kinds.iter().filter_map(|kind| self.grids.get(kind)).collect();
@@ -310,7 +310,7 @@ impl Cape {
         (self.levels.key(&self.lexicon, kind, text, level), why)
     }
 
-    /// What every key of a plan becomes.
+    /// Draws for every key of a plan.
     #[must_use]
     pub fn draw(&self, plan: &Plan, secret: &Secret) -> Vec<Drawn> {
         let draw = |key: &Key| {
@@ -355,7 +355,7 @@ impl Cape {
 
     /// How good each listed word is in the place of a key's: the order of the draw.
     #[must_use]
-    pub fn utilities(&self, key: &Key) -> Vec<f32> {
+    pub(crate) fn utilities(&self, key: &Key) -> Vec<f32> {
         let mut utilities = self.lexicon.similarities(&key.form);
         if let Some(own) = self.own(key) {
             utilities[own.index()] = f32::INFINITY;

@@ -26,7 +26,7 @@ pub struct Settings {
     pub epsilon: Epsilon,
     /// N_b, the number of equal-width buckets.
     pub bucket_count: usize,
-    /// What the model may see.
+    /// The context that the model may see.
     pub context: Context,
     /// How good a candidate is.
     pub utility: Utility,
@@ -45,7 +45,7 @@ pub struct CapePaper {
     model: Arc<dyn LanguageModel>,
     settings: Settings,
     rule: EqualWidth,
-    /// What holds for one draw.
+    /// The proven bound of one draw.
     bound: f64,
     /// The nearness of all candidates to the tokens met last.
     near: Recent<TokenId, [f32]>,
@@ -91,7 +91,7 @@ impl CapePaper {
     /// The utilities of all candidates at a position that holds `t`, from their logits.
     fn utilities(&self, t: TokenId, logits: &[f32]) -> Vec<f32> {
         let context = self.settings.utility.context(logits, self.model.calibration());
-        Utility::both(&context, &self.nearness(t))
+        Utility::combined(&context, &self.nearness(t))
     }
 
     /// The nearness of all candidates to a token.
@@ -109,7 +109,7 @@ impl CapePaper {
         Ok(Outcome::Drawn { id: candidates[bucketed.draw(rng)], retention })
     }
 
-    /// What can be drawn, in order of ids.
+    /// The entries that can be drawn, in order of ids.
     fn candidates(&self) -> &[TokenId] {
         self.model.vocab().drawable()
     }
@@ -144,7 +144,7 @@ impl Mechanism for CapePaper {
                 Some(why) => Some(Outcome::Kept(why)),
                 None => drawn.next(),
             };
-            tokens.0.iter().filter_map(outcome).collect()
+            tokens.as_slice().iter().filter_map(outcome).collect()
         });
         Ok(all.collect())
     }
@@ -159,7 +159,7 @@ impl CapePaper {
             let mut asked = Vec::new();
             for (i, (prompt, (tokens, _))) in under_way.iter().zip(prompts.iter()).enumerate() {
                 let to_come = &prompt.sensitive[prompt.outcomes.len()..];
-                let (n, window) = (tokens.0.len(), self.model.window());
+                let (n, window) = (tokens.as_slice().len(), self.model.window());
                 if let Some(turn) = turns(to_come, n, window, self.model.at_once()).next() {
                     let (ids, positions) =
                         self.shown(Context::Released, tokens, &prompt.drawn, turn);
@@ -183,7 +183,7 @@ impl CapePaper {
                 asked.iter().flat_map(|(i, turn, ..)| turn.iter().map(move |&at| (*i, at)));
             for ((i, at), row) in places.zip(rows) {
                 let (tokens, rng) = &mut prompts[i];
-                let outcome = self.draw(&tokens.0[at], &row, *rng)?;
+                let outcome = self.draw(&tokens.as_slice()[at], &row, *rng)?;
                 if let Outcome::Drawn { id, .. } = outcome {
                     under_way[i].drawn[at] = Some(id);
                 }
@@ -192,7 +192,7 @@ impl CapePaper {
         }
     }
 
-    /// What the model is shown in one turn, and where it is asked.
+    /// The tokens that the model is shown in one turn, and where it is asked.
     fn shown(
         &self,
         context: Context,
@@ -209,15 +209,15 @@ impl CapePaper {
         let mut all = Vec::with_capacity(prompts.len());
         for (tokens, rng) in prompts {
             let sensitive: Vec<usize> = tokens.sensitive().collect();
-            let nothing_drawn = vec![None; tokens.0.len()];
+            let nothing_drawn = vec![None; tokens.as_slice().len()];
             let mut memory = Memory::default();
             let mut outcomes = Vec::with_capacity(sensitive.len());
-            for turn in turns(&sensitive, tokens.0.len(), self.model.window(), BATCH) {
+            for turn in turns(&sensitive, tokens.as_slice().len(), self.model.window(), BATCH) {
                 let (ids, positions) = self.shown(Context::Raw, tokens, &nothing_drawn, turn);
                 let view = View { ids: &ids, positions: &positions, memory: &mut memory };
                 let rows = self.model.logits(&mut [view])?;
                 for (row, &i) in rows.iter().zip(turn) {
-                    outcomes.push(self.draw(&tokens.0[i], row, *rng)?);
+                    outcomes.push(self.draw(&tokens.as_slice()[i], row, *rng)?);
                 }
             }
             all.push(outcomes);
@@ -238,7 +238,7 @@ impl UnderWay {
     fn new(tokens: &Tokens) -> Self {
         Self {
             sensitive: tokens.sensitive().collect(),
-            drawn: vec![None; tokens.0.len()],
+            drawn: vec![None; tokens.as_slice().len()],
             memory: Memory::default(),
             outcomes: Vec::new(),
         }

@@ -139,6 +139,6 @@ impl Mechanism for Custext {
     }
 
     fn perturb(&self, tokens: &Tokens, rng: &mut dyn CryptoRng) -> Result<Vec<Outcome>> {
-        Ok(tokens.0.iter().map(|token| self.outcome(token, rng)).collect())
+        Ok(tokens.as_slice().iter().map(|token| self.outcome(token, rng)).collect())
     }
 }

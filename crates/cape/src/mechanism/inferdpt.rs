@@ -5,8 +5,8 @@ use std::sync::Arc;
 use ethnum::U256;
 use rand::CryptoRng;
 
+use super::kernel::{DistanceKernel, KernelTerm};
 use super::{Mechanism, Odd, Odds, Unknown};
-use crate::attack::words::{Law, Term};
 use crate::exponential::{Scale, draw, ratio};
 use crate::privacy::{Epsilon, Evidence, Guarantee, Notion};
 use crate::recent::Recent;
@@ -48,7 +48,7 @@ const ATTACKED_RADII: u64 = 64;
 /// The budget ε_n of the noise that makes the radius: the public code's curve, fitted to keep the lists
 /// at a size that its authors wanted.
 #[must_use]
-pub fn noise_epsilon(epsilon: Epsilon) -> f64 {
+pub(crate) fn noise_epsilon(epsilon: Epsilon) -> f64 {
     let epsilon = epsilon.get();
     if epsilon < 2.0 {
         epsilon
@@ -85,12 +85,6 @@ impl Inferdpt {
         let noise = ranges.map(|range| range / noise_epsilon).collect();
         let recent = Recent::new((RECENT / words.len()).min(words.len()));
         Ok(Self { words, vocab, epsilon, unknown, scale, noise, recent })
-    }
-
-    /// How many entries can be drawn.
-    #[must_use]
-    pub fn size(&self) -> usize {
-        self.words.len()
     }
 
     /// Draws a radius: the length of the noise. It does not depend on the prompt.
@@ -135,14 +129,14 @@ impl Inferdpt {
         Some(Odds { candidates, total: None, kept: 0.0 })
     }
 
-    /// As the Bayes attack needs to know it: an average over the first of the radii of [`Self::odds`].
-    pub(crate) fn law(&self) -> Law<'_> {
+    /// The draw as the Bayes attack needs to know it: an average over the first of the radii of [`Self::odds`].
+    pub(crate) fn kernel(&self) -> DistanceKernel<'_> {
         let term = |stream| {
             let radius = self.radius(&mut seeded(0, stream));
-            Term { rate: self.epsilon.get() / 2.0 / radius, radius }
+            KernelTerm { rate: self.epsilon.get() / 2.0 / radius, radius }
         };
         let terms = (0..ATTACKED_RADII).map(term).collect();
-        Law { words: &self.words, drawn: None, p: 0.0, terms }
+        DistanceKernel { words: &self.words, drawn: None, drawn_for: 0.0, terms }
     }
 
     /// The exact distribution of the draw for one word at a given radius.
@@ -228,6 +222,6 @@ impl Mechanism for Inferdpt {
     }
 
     fn perturb(&self, tokens: &Tokens, rng: &mut dyn CryptoRng) -> Result<Vec<Outcome>> {
-        Ok(tokens.0.iter().map(|token| self.outcome(token, rng)).collect())
+        Ok(tokens.as_slice().iter().map(|token| self.outcome(token, rng)).collect())
     }
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use ethnum::U256;
 use rand::CryptoRng;
 
+use super::kernel::{DistanceKernel, KernelTerm};
 use super::{Mechanism, Odds, Unknown};
-use crate::attack::words::{Law, Term};
-use crate::distance::squared;
+use crate::embeddings::squared_distance;
 use crate::exponential::{ROUNDING, Scale, below, ratio};
 use crate::privacy::{Epsilon, Evidence, Guarantee, Notion, round_up};
 use crate::recent::Recent;
@@ -15,7 +15,7 @@ use crate::text::{Outcome, Token, TokenId, Tokens, Why};
 use crate::vectors::WordVectors;
 use crate::{Error, Result};
 
-/// What SANTEXT+ adds.
+/// The additions of SANTEXT+.
 #[derive(Clone, Debug)]
 pub struct Plus {
     /// The rows of the sensitive words, in order: the only ones that are drawn.
@@ -122,11 +122,11 @@ impl Santext {
         Some(Odds { kept, ..odds })
     }
 
-    /// As the Bayes attack needs to know it.
-    pub(crate) fn law(&self) -> Law<'_> {
-        let p = self.p.map_or(1.0, |p| p as f64 / 2_f64.powi(32));
-        let terms = vec![Term { rate: self.epsilon.get() / 2.0, radius: f64::INFINITY }];
-        Law { words: &self.words, drawn: Some(&self.drawn), p, terms }
+    /// The draw as the Bayes attack needs to know it.
+    pub(crate) fn kernel(&self) -> DistanceKernel<'_> {
+        let drawn_for = self.p.map_or(1.0, |p| p as f64 / 2_f64.powi(32));
+        let terms = vec![KernelTerm { rate: self.epsilon.get() / 2.0, radius: f64::INFINITY }];
+        DistanceKernel { words: &self.words, drawn: Some(&self.drawn), drawn_for, terms }
     }
 
     /// The words that the promise speaks of, as rows: those that can be drawn.
@@ -188,14 +188,14 @@ impl Santext {
         for tile in self.drawn.chunks(TILE) {
             for (distances, &row) in distances.iter_mut().zip(wanted) {
                 let own = self.words.vector(row as usize);
-                let to = |&row: &u32| squared(own, self.words.vector(row as usize)).sqrt();
+                let to = |&row: &u32| squared_distance(own, self.words.vector(row as usize)).sqrt();
                 distances.extend(tile.iter().map(to));
             }
         }
         distances
     }
 
-    /// What becomes of a token; `rows` are those of the words `wanted`, this one among them.
+    /// The outcome for a token; `rows` are those of the words `wanted`, this one among them.
     fn outcome(
         &self,
         token: &Token,
@@ -255,9 +255,9 @@ impl Mechanism for Santext {
     }
 
     fn perturb(&self, tokens: &Tokens, rng: &mut dyn CryptoRng) -> Result<Vec<Outcome>> {
-        let mut outcomes = Vec::with_capacity(tokens.0.len());
+        let mut outcomes = Vec::with_capacity(tokens.as_slice().len());
         // as many tokens at a time as rows may be held
-        for tokens in tokens.0.chunks((RECENT / self.drawn.len()).max(1)) {
+        for tokens in tokens.as_slice().chunks((RECENT / self.drawn.len()).max(1)) {
             let sensitive = tokens.iter().filter(|token| token.kept.is_none());
             let mut wanted: Vec<u32> = sensitive
                 .filter_map(|token| self.words.row_of(token.id))

@@ -15,7 +15,7 @@ use tokenizers::{
     NormalizerWrapper, PreTokenizerWrapper, SplitDelimiterBehavior, Tokenizer as Library,
 };
 
-use super::{Kind, Tokenizer, bad, by_id};
+use super::{Algorithm, Tokenizer, bad, by_id};
 use crate::Result;
 use crate::text::TokenId;
 use crate::vocab::Vocab;
@@ -123,14 +123,14 @@ struct ModelJson {
     ignore_merges: bool,
 }
 
-/// What a text may go through before it is cut up. Of the others some panic on a broken file, and
+/// The normalisers that a text may go through before it is cut up. Of the others some panic on a broken file, and
 /// none is known from a byte-level tokenizer.
 const NORMALIZERS: [&str; 7] =
     ["Sequence", "NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents"];
 const PRE_TOKENIZERS: [&str; 5] = ["Sequence", "ByteLevel", "Split", "Digits", "Punctuation"];
 
 impl Tokenizer {
-    /// From the bytes of a `vocab.json` and a `merges.txt`, as GPT-2 and RoBERTa have them.
+    /// Reads the bytes of a `vocab.json` and a `merges.txt`, as GPT-2 and RoBERTa have them.
     /// `special` are the entries that stand for no text; the usual ones need not be named.
     pub fn from_bpe_files(vocab: &[u8], merges: &[u8], special: &[&str]) -> Result<Self> {
         let ids: Ids = serde_json::from_slice(vocab).map_err(bad)?;
@@ -151,7 +151,7 @@ impl Tokenizer {
         .finish()
     }
 
-    /// From the parts that GGUF files hold.
+    /// Takes the parts that GGUF files hold.
     pub fn from_bpe_parts(parts: &BpeParts<'_>) -> Result<Self> {
         let BpeParts { tokens, merges, special, pattern } = *parts;
         let added = special.iter().map(|&id| {
@@ -231,7 +231,7 @@ impl Draft {
         let mut inner = Library::new(model.build().map_err(bad)?);
         inner.with_normalizer(self.normalizer).map_err(bad)?;
         inner.with_pre_tokenizer(Some(self.pre_tokenizer));
-        Ok(Tokenizer { kind: Kind::ByteLevel(Box::new(inner)), vocab })
+        Ok(Tokenizer { algorithm: Algorithm::ByteLevel(Box::new(inner)), vocab })
     }
 
     fn vocab(&self) -> Result<Vocab> {

@@ -9,7 +9,7 @@
 //! Some tokenizers cut the space off where a digit follows. That token has no text of its own, and
 //! nothing is to be drawn for it: it is kept, for the model to see what it was trained on.
 //!
-//! What is kept is decided for words as a person and BERT's tokenizer see them (`don't` is `don`,
+//! Words are kept or not as a person and BERT's tokenizer see them (`don't` is `don`,
 //! `'` and `t`; `A1` is one word), not for the pieces that a model's pattern makes: these differ
 //! from model to model, and some take a letter out of `A1` that happens to be a stopword. A token
 //! is kept where all words that it has a part of are.

@@ -7,7 +7,7 @@ use tokenizers::normalizers::BertNormalizer;
 use tokenizers::pre_tokenizers::bert::BertPreTokenizer;
 use tokenizers::{ModelWrapper, Tokenizer as Library};
 
-use super::{Kind, Tokenizer, bad, by_id, check_characters, failed};
+use super::{Algorithm, Tokenizer, bad, by_id, check_characters, failed};
 use crate::Result;
 use crate::keep::KeepList;
 use crate::text::{Piece, Token, TokenId};
@@ -16,7 +16,7 @@ use crate::vocab::Vocab;
 const UNKNOWN: &str = "[UNK]";
 
 impl Tokenizer {
-    /// From the bytes of a `vocab.txt`, one entry a line, as BERT's first models have it;
+    /// Reads the bytes of a `vocab.txt`, one entry a line, as BERT's first models have it;
     /// `lowercase` where the model knows lower case only.
     pub fn from_wordpiece_vocab(vocab: &[u8], lowercase: bool) -> Result<Self> {
         let vocab = std::str::from_utf8(vocab).map_err(bad)?;
@@ -63,7 +63,7 @@ impl Tokenizer {
         let special: Vec<TokenId> = flagged.chain(known).map(TokenId).collect();
         let vocab = Vocab::new(&tokens, &special, &model.unk_token)
             .ok_or_else(|| bad("it has no unknown token"))?;
-        Ok(Self { kind: Kind::WordPiece(Box::new(inner)), vocab: Arc::new(vocab) })
+        Ok(Self { algorithm: Algorithm::WordPiece(Box::new(inner)), vocab: Arc::new(vocab) })
     }
 
     /// The words of a text: a beginning and its continuations.

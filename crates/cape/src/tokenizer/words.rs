@@ -13,11 +13,11 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::{Kind, Tokenizer, check_characters, dropped};
+use super::{Algorithm, Tokenizer, check_characters, dropped};
 use crate::Result;
 use crate::keep::KeepList;
 use crate::text::{Piece, Token, TokenId};
-use crate::vocab::Vocab;
+use crate::vocab::{Vocab, number};
 
 /// How a text is cut into words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
@@ -44,17 +44,14 @@ impl Split {
     }
 }
 
-/// What English contracts, after a letter.
+/// English contractions, after a letter.
 const CONTRACTIONS: [&str; 7] = ["n't", "'s", "'m", "'re", "'ve", "'ll", "'d"];
-
-/// The longest number, in bytes.
-const LONGEST_NUMBER: usize = 40;
 
 impl Tokenizer {
     /// Words of this vocabulary.
     #[must_use]
     pub fn words(vocab: Arc<Vocab>, split: Split) -> Self {
-        Self { kind: Kind::Words(split), vocab }
+        Self { algorithm: Algorithm::Words(split), vocab }
     }
 
     pub(super) fn words_of<'a>(&self, split: Split, text: &'a str) -> Result<Vec<&'a str>> {
@@ -139,16 +136,6 @@ fn contraction(word: &str) -> Option<usize> {
     })
 }
 
-/// The number that a word is, if it is one.
-pub(crate) fn number(word: &str) -> Option<f64> {
-    // "inf" and "nan" are words; and what is too long is not read at all
-    let begins = word.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.'));
-    if !begins || word.len() > LONGEST_NUMBER {
-        return None;
-    }
-    word.parse().ok().filter(|n: &f64| n.abs() < 1e15)
-}
-
 /// ASCII punctuation, and that of other printed English and of Chinese and Japanese.
 fn is_mark(c: char) -> bool {
     c.is_ascii_punctuation()
@@ -223,16 +210,6 @@ mod tests {
         assert_eq!(kept(KeepList::none()), [None; 3]);
         assert_eq!(kept(KeepList::stopwords()), [Some(Why::Stopword), None, None]);
         assert_eq!(kept(KeepList::default()), [Some(Why::Stopword), None, Some(Why::Punctuation)]);
-    }
-
-    #[test]
-    fn numbers_are_what_python_calls_a_float_but_for_words() {
-        for (word, want) in [("2", Some(2.0)), ("-.5", Some(-0.5)), ("+1e3", Some(1000.0))] {
-            assert_eq!(number(word), want);
-        }
-        for word in ["nan", "inf", "-inf", "1e15", "two", "", "-", "1,0", "½"] {
-            assert_eq!(number(word), None, "{word}");
-        }
     }
 
     proptest! {

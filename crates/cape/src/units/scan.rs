@@ -102,7 +102,7 @@ fn final_s(source: &Source, at: usize) -> Option<usize> {
     ends.then_some(end - at)
 }
 
-/// What is left of "not", "are" or "have" where tokenizers part it from the word before.
+/// The rest of "not", "are" or "have" where tokenizers part it from the word before.
 const CLITICS: [&str; 8] = ["'s", "n't", "'re", "'ve", "'ll", "'d", "'m", "'t"];
 
 /// The length of a clitic that begins here, between white space, in prose.

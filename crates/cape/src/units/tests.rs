@@ -431,7 +431,7 @@ fn options() -> impl Strategy<Value = Options> {
     prop::sample::select(vec![PROSE, PROSE, CODE, JSON])
 }
 
-/// What must hold of a cut, and of the cut of a release.
+/// The properties of a cut, and of the cut of a release.
 fn check_release(
     text: &str,
     options: Options,

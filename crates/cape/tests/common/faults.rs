@@ -10,7 +10,7 @@ use cape::text::{Outcome, Tokens, Why};
 use cape::vocab::Vocab;
 use rand::{TryCryptoRng, TryRng};
 
-/// What is wrong.
+/// A planted fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// Nothing.

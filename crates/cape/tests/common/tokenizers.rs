@@ -70,7 +70,7 @@ pub(crate) fn assert_alike(a: &Tokenizer, b: &Tokenizer, golden: &[u8]) {
     }
 }
 
-/// What is drawn.
+/// The draws.
 #[derive(Clone, Copy)]
 pub(crate) enum Drawn {
     /// Any entry.

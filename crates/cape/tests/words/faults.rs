@@ -10,7 +10,7 @@ use cape::text::Level;
 
 use super::joint::{self, Row};
 
-/// What is wrong.
+/// A planted fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// A word that is not on the list is drawn in two pieces.
@@ -109,7 +109,7 @@ fn number(keys: &mut Vec<Key>, key: Key) -> usize {
     })
 }
 
-/// What a key becomes, where these have become something already.
+/// The distribution of a key, where these have become something already.
 pub(crate) fn row(fault: Option<Fault>, cape: &Cape, key: &Key, seen: &[(&Key, &Drawn)]) -> Row {
     let mut key = key.clone();
     key.form.retain(|c| c != '\0');

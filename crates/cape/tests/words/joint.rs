@@ -16,14 +16,14 @@ pub(crate) struct Joint {
     pub(crate) total: BigUint,
 }
 
-/// What a key can become, with integer weights.
+/// The possible results of a key's draw, with integer weights.
 pub(crate) type Row = Vec<(Drawn, u64)>;
 
-/// What everybody may see of some texts.
+/// The public structure of some texts.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct Structure(Vec<Seen>);
 
-/// What everybody may see of a unit, and of the end of a text.
+/// The public structure of a unit, and of the end of a text.
 #[derive(PartialEq, Eq, Debug)]
 enum Seen {
     Unit { before: String, kind: Kind, first: bool, kept: Option<String>, key: Option<usize> },
@@ -71,7 +71,7 @@ fn value(key: &Key) -> usize {
     key.form.parse().unwrap()
 }
 
-/// What a key becomes: for a word, every listed word by the order and the law; for a value on a grid
+/// The distribution of a key: for a word, every listed word by the order and the law; for a value on a grid
 /// every value. A uniform kind does not look at what it replaces, so that one outcome stands for all.
 pub(crate) fn row(cape: &Cape, key: &Key) -> Row {
     let Some(law) = cape.law_of(key) else {
@@ -176,7 +176,7 @@ fn allowed(cape: &Cape, a: &Key, b: &Key) -> Ratio {
     of(most, least)
 }
 
-/// What was found between texts.
+/// The findings between texts.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     /// How many pairs have the same structure and differ.

@@ -3,9 +3,9 @@
 mod report;
 mod words;
 
-use cape::audit::Span;
-use cape::audit::position::{Buckets, Exact};
-use cape::audit::words::Words;
+use cape::audit::baseline::BaselineAudit;
+use cape::audit::position::{BucketRanges, PositionExtremes};
+use cape::audit::{Extreme, Span};
 use cape::context::Context;
 use cape::mechanism::cape_paper::{CapePaper, Position};
 use cape::sample::Share;
@@ -50,7 +50,7 @@ pub(super) fn run(args: &ExactAuditArgs) -> Done {
             of_cape(args, cape, &position, &position.inputs(), own, vocab)?
         }
         Chosen::Baseline(baseline, kind, _) => {
-            let words = Words::new(baseline, vocab, own);
+            let words = BaselineAudit::new(baseline, vocab, own);
             of_words(args, &words, *kind, words.inputs(), own, vocab)?
         }
     };
@@ -90,18 +90,18 @@ fn of_cape(
         .par_iter()
         .enumerate()
         .try_fold(
-            || Exact::new(position),
+            || PositionExtremes::new(position),
             |exact, (i, &t)| {
                 let row = position.row(t)?;
                 bar.inc(1);
                 Ok::<_, cape::Error>(exact.add(i as u32, &row))
             },
         )
-        .try_reduce(|| Exact::new(position), |a, b| Ok(a.merge(b)));
+        .try_reduce(|| PositionExtremes::new(position), |a, b| Ok(a.merge(b)));
     bar.finish_and_clear();
     let exact = exact?;
     let found = exact.findings().ok_or_else(nothing)?;
-    let side = |(share, input): (Share, u32)| -> Done<Side> {
+    let side = |Extreme { share, input }: Extreme<Share>| -> Done<Side> {
         let t = tried[input as usize];
         let row = position.row(t)?;
         Ok(Side {
@@ -118,7 +118,7 @@ fn of_cape(
         likely: side(most)?,
         unlikely: side(least)?,
     };
-    let paper = exact.buckets().map(|buckets| paper(cape, &buckets, found.loss()));
+    let paper = exact.buckets().map(|buckets| paper(cape, buckets, found.loss()));
     Ok(Found {
         inputs: inputs.len(),
         inputs_tried: tried.len(),
@@ -134,10 +134,10 @@ fn of_cape(
     })
 }
 
-fn paper(cape: &CapePaper, buckets: &Buckets, loss: f64) -> Paper {
+fn paper(cape: &CapePaper, buckets: &BucketRanges, loss: f64) -> Paper {
     let epsilon_prime = buckets.epsilon_prime();
     let epsilon = cape.settings().epsilon.get() + epsilon_prime;
-    let (fewest_buckets, most_buckets) = buckets.filled;
+    let (fewest_buckets, most_buckets) = buckets.filled.clone().into_inner();
     Paper { epsilon_prime, epsilon, fewest_buckets, most_buckets, exceeded: loss > epsilon }
 }
 
@@ -152,7 +152,7 @@ fn nothing() -> Failure {
 /// A mechanism that looks at the word alone: every position is like every other.
 fn of_words(
     args: &ExactAuditArgs,
-    words: &Words<'_>,
+    words: &BaselineAudit<'_>,
     kind: BaselineKind,
     inputs: &[TokenId],
     own: TokenId,
@@ -171,13 +171,13 @@ fn of_words(
                 exact
             },
         )
-        .reduce(|| words.start(), cape::audit::words::Exact::merge);
+        .reduce(|| words.start(), cape::audit::baseline::BaselineExtremes::merge);
     bar.finish_and_clear();
     let (found, at_most) = words.findings(&exact).ok_or_else(nothing)?;
     let name = |id: TokenId| {
         if id == vocab.unknown() { "an unknown word".to_owned() } else { vocab.token(id) }
     };
-    let side = |(probability, input): (f64, u32)| Side {
+    let side = |Extreme { share: probability, input }: Extreme<f64>| Side {
         input: name(tried[input as usize]),
         probability,
         bucket_size: None,

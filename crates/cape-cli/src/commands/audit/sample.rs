@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cape::audit::prompts::differing;
-use cape::audit::sample::{Claim, Draws, Law, Run, audit};
+use cape::audit::sample::{Claim, Draws, Run, WordDistribution, audit};
 use cape::audit::texts::compare;
 use cape::mechanism::cape::Cape;
 use cape::privacy::{Epsilon, Notion};
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &SampleArgs) -> Done {
                     "give it as --other TEXT",
                 )
             })?;
-            let claim = Claim { epsilon, laws: None };
+            let claim = Claim { epsilon, distributions: None };
             let draws = commanded(args, command, [&text, &other])?;
             (draws, Tested { claim, differing: Vec::new() })
         }
@@ -86,13 +86,16 @@ fn of_words(args: &SampleArgs, command: Option<&ReleaseCommand>, cape: Cape, tex
     if differing.is_empty() {
         return Err(incomparable());
     }
-    let laws = match (Law::of_text(&cape, text)?, Law::of_text(&cape, &other)?) {
+    let distributions = match (
+        WordDistribution::of_text(&cape, text)?,
+        WordDistribution::of_text(&cape, &other)?,
+    ) {
         (Some(one), Some(other)) => Some([one, other]),
         _ => None,
     };
     let epsilon = args.claimed.unwrap_or_else(|| compared.iter().map(|draw| draw.most).sum());
-    let laws = laws.filter(|_| args.claimed.is_none());
-    let tested = Tested { claim: Claim { epsilon, laws }, differing };
+    let distributions = distributions.filter(|_| args.claimed.is_none());
+    let tested = Tested { claim: Claim { epsilon, distributions }, differing };
     let texts = [text, other.as_str()];
     let draws = match command {
         Some(command) => commanded(args, command, texts)?,
@@ -165,7 +168,7 @@ impl Pair {
 
     fn claim(&self, ready: &OnTokens, claimed: Option<f64>) -> Done<Claim> {
         if let Some(epsilon) = claimed {
-            return Ok(Claim { epsilon, laws: None });
+            return Ok(Claim { epsilon, distributions: None });
         }
         let guarantee = ready.guarantee();
         let sensitive = self.tokens[0].sensitive().count();
@@ -177,14 +180,16 @@ impl Pair {
             ));
         }
         let Chosen::CapePaper(cape, device) = &ready.chosen else {
-            return Ok(Claim { epsilon, laws: None });
+            return Ok(Claim { epsilon, distributions: None });
         };
-        let law = |i: usize| Law::new(cape, &self.texts[i], &self.tokens[i], device.model.vocab());
-        let laws = match (law(0)?, law(1)?) {
+        let law = |i: usize| {
+            WordDistribution::new(cape, &self.texts[i], &self.tokens[i], device.model.vocab())
+        };
+        let distributions = match (law(0)?, law(1)?) {
             (Some(one), Some(other)) => Some([one, other]),
             _ => None,
         };
-        Ok(Claim { epsilon, laws })
+        Ok(Claim { epsilon, distributions })
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use cape_eval::Method;
 use cape_eval::grid::Grid;
 use cape_eval::portrait;
 use cape_eval::report::{Ablation, Extras};
-use cape_eval::subject::Subject;
 use cape_eval::summary::summarise;
 
 use super::conduct::conduct;
@@ -23,7 +23,7 @@ pub(super) fn portraits(
     tokens: usize,
 ) -> Done<Extras> {
     let mut mapping = Vec::new();
-    for subject in grid.subjects.iter().filter(|subject| !subject.is_reference()) {
+    for subject in grid.methods.iter().filter(|subject| !subject.is_reference()) {
         let tokens = if subject.name == "inferdpt" { INFERDPT_TOKENS } else { tokens };
         for &epsilon in epsilons {
             // an ε that was refused is said elsewhere
@@ -47,7 +47,7 @@ pub(super) fn middle(epsilons: &[f64]) -> f64 {
 /// The paper's form with one setting changed.
 pub(super) struct Ablations {
     changed: Vec<(&'static str, f64)>,
-    pub(super) subjects: Vec<Subject>,
+    pub(super) subjects: Vec<Method>,
 }
 
 impl Ablations {
@@ -73,7 +73,7 @@ impl Ablations {
 
     /// Runs them in the place of this grid's mechanisms; the points are of `mechanism`.
     pub(super) fn run(&self, grid: &Grid<'_>, path: &Path, mechanism: &str) -> Done<Vec<Ablation>> {
-        let grid = Grid { subjects: &self.subjects, ..*grid };
+        let grid = Grid { methods: &self.subjects, ..*grid };
         let (records, _) = conduct(&grid, path, "releases with one setting changed")?;
         let mut all = Vec::new();
         for mut point in summarise(&records) {

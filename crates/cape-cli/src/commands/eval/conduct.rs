@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use cape_eval::Meaning;
 use cape_eval::asked::Chat;
 use cape_eval::chat::Client;
 use cape_eval::data::Data;
 use cape_eval::grid::{Grid, Refused};
-use cape_eval::measure::Meaning;
 use cape_eval::record::Record;
 use cape_eval::report::Report;
 use cape_models::Options;

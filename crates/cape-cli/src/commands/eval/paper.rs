@@ -10,11 +10,10 @@ use cape::mechanism::cape::SHAPE;
 use cape::privacy::Epsilon;
 use cape_eval::floor::floors;
 use cape_eval::grid::{Grid, Refused};
-use cape_eval::measure::Tools;
 use cape_eval::portrait;
 use cape_eval::report::Report;
-use cape_eval::subject::Subject;
 use cape_eval::summary::summarise;
+use cape_eval::{Method, Reference, Tools};
 use cape_models::BaselineKind;
 use cape_models::DEFAULT;
 use indicatif::{HumanCount, HumanDuration};
@@ -120,10 +119,10 @@ impl Protocol<'_> {
         write(&report, &self.args.out, count)
     }
 
-    fn grid<'a>(&'a self, at: usize, subjects: &'a [Subject]) -> Grid<'a> {
+    fn grid<'a>(&'a self, at: usize, subjects: &'a [Method]) -> Grid<'a> {
         Grid {
             data: &self.tasks[at].data,
-            subjects,
+            methods: subjects,
             epsilons: &self.epsilons,
             seeds: &self.seeds,
             tools: &self.tools[at],
@@ -159,21 +158,21 @@ impl Protocol<'_> {
             let words = WordFiles { vectors: self.args.vectors.as_deref(), corpus };
             made.add(words.model(first), || subjects::baseline(kind, first, words))?;
         }
-        made.subjects.push(Subject::nothing(&first.id, &first.device));
+        made.subjects.push(Method::reference(Reference::NonPrivate, &first.id, &first.device));
         if self.is_continued(at) {
-            made.subjects.push(Subject::alone(&first.id, &first.device));
+            made.subjects.push(Method::reference(Reference::LocalAlone, &first.id, &first.device));
         }
         Ok(made)
     }
 
     /// Says what will be done, and about how long it takes.
-    fn announce(&self, subjects: &[Subject], ablated: &[Subject]) -> Done {
+    fn announce(&self, subjects: &[Method], ablated: &[Method]) -> Done {
         let mut grids = vec![(self.grid(0, ablated), self.file(0, ABLATIONS))];
         grids.extend(
             (0..self.tasks.len()).map(|at| (self.grid(at, subjects), self.file(at, RECORDS))),
         );
         let (_, first) = &self.models[0];
-        let alone = [Subject::alone(&first.id, &first.device)];
+        let alone = [Method::reference(Reference::LocalAlone, &first.id, &first.device)];
         for at in (1..self.tasks.len()).filter(|&at| self.is_continued(at)) {
             grids.push((self.grid(at, &alone), self.file(at, RECORDS)));
         }

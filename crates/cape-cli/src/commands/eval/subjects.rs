@@ -9,10 +9,10 @@ use cape::mechanism::cape::{Cape, SHAPE, Settings};
 use cape::mechanism::cape_paper;
 use cape::privacy::Epsilon;
 use cape::utility::Utility;
+use cape_eval::Method;
 use cape_eval::cost::{self, Span};
 use cape_eval::data::Data;
 use cape_eval::report::Efficiency;
-use cape_eval::subject::Subject;
 use cape_models::{BaselineKind, BaselineSettings, PreparedBaseline};
 use cape_models::{Device, Options};
 
@@ -53,7 +53,7 @@ impl Model {
 
 /// Mechanisms, made one after another, and what each costs on the first prompts of some data.
 pub(super) struct Made<'a> {
-    pub(super) subjects: Vec<Subject>,
+    pub(super) subjects: Vec<Method>,
     pub(super) costs: Vec<Efficiency>,
     data: &'a Data,
     epsilon: f64,
@@ -68,7 +68,7 @@ impl<'a> Made<'a> {
     pub(super) fn add(
         &mut self,
         model: Option<&Model>,
-        make: impl FnOnce() -> Done<Subject>,
+        make: impl FnOnce() -> Done<Method>,
     ) -> Done {
         let span = Span::begin();
         let subject = make()?;
@@ -100,7 +100,7 @@ impl WordFiles<'_> {
 }
 
 /// Cape on words with this profile and a law of this shape, which its name tells where it is not the default.
-pub(super) fn words(profile: Profile, shape: Shape) -> Done<Subject> {
+pub(super) fn words(profile: Profile, shape: Shape) -> Done<Method> {
     let name = match profile {
         Profile::Everything => "cape-everything",
         Profile::Names => "cape-names",
@@ -110,11 +110,11 @@ pub(super) fn words(profile: Profile, shape: Shape) -> Done<Subject> {
 }
 
 /// Profile personal, with the instructions of prompts sent as they are.
-pub(super) fn instructed(shape: Shape) -> Done<Subject> {
+pub(super) fn instructed(shape: Shape) -> Done<Method> {
     Ok(named("cape-instructed", Profile::Personal, shape)?.instructed())
 }
 
-fn named(name: &str, profile: Profile, shape: Shape) -> Done<Subject> {
+fn named(name: &str, profile: Profile, shape: Shape) -> Done<Method> {
     let name = match shape {
         SHAPE => name.to_owned(),
         Shape { k, alpha: None } => format!("{name} k={k}"),
@@ -123,7 +123,7 @@ fn named(name: &str, profile: Profile, shape: Shape) -> Done<Subject> {
     let settings = Settings { profile, shape, ..Default::default() };
     // what cannot be is said before anything is run
     Cape::new(Lexicon::embedded(), settings.clone())?;
-    Ok(Subject::words(&name, Lexicon::embedded(), settings))
+    Ok(Method::cape(&name, Lexicon::embedded(), settings))
 }
 
 /// The paper's mechanism with so many buckets and this λ_L; the Bayes attack looks at so many tokens.
@@ -133,14 +133,14 @@ pub(super) fn papers(
     count: usize,
     lambda_l: f64,
     most: usize,
-) -> Done<Subject> {
-    let utility = Utility::new(lambda_l, Utility::PAPER.d())?;
+) -> Done<Method> {
+    let utility = Utility::new(lambda_l, Utility::PAPER.distance_weight())?;
     let settings = cape_paper::Settings { bucket_count: count, utility, ..form()? };
-    Ok(Subject::cape(name, &model.id, &model.device, settings, Some(most)))
+    Ok(Method::cape_paper(name, &model.id, &model.device, settings, Some(most)))
 }
 
 /// A baseline on word vectors or, without them, on the embeddings of a model.
-pub(super) fn baseline(kind: BaselineKind, model: &Model, words: WordFiles<'_>) -> Done<Subject> {
+pub(super) fn baseline(kind: BaselineKind, model: &Model, words: WordFiles<'_>) -> Done<Method> {
     let corpus = words.corpus.map(Path::to_owned);
     let own = BaselineSettings { corpus, ..BaselineSettings::new(kind) };
     let (id, source) = if let Some(path) = words.vectors {
@@ -153,7 +153,7 @@ pub(super) fn baseline(kind: BaselineKind, model: &Model, words: WordFiles<'_>) 
     };
     let prepared = PreparedBaseline::new(&own, source, &mut |_, _| {})?;
     load::warn_of_lists(&prepared);
-    Ok(Subject::baseline(&id, prepared, BAYES_WORDS))
+    Ok(Method::baseline(&id, prepared, BAYES_WORDS))
 }
 
 /// The paper's settings; the ε is chosen later.

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use cape_eval::grid::Refused;
-use cape_eval::subject::is_reference;
 use cape_eval::summary::Point;
+use cape_eval::{Attack, Measure, Score, is_reference};
 
 /// How wide the column of names is at least.
 const NAMES: usize = 14;
@@ -12,25 +12,25 @@ const NAMES: usize = 14;
 /// The points as a person reads them.
 pub(super) fn table(points: &[Point], refused: &[Refused]) -> String {
     let columns = [
-        ("rouge_l", "ROUGE-L"),
-        ("similarity", "cosine"),
-        ("accuracy", "accuracy"),
-        ("unread answers", "unread"),
-        ("task", "tasks"),
-        ("details", "details"),
-        ("preferred", "prefer."),
-        ("coherence", "coherent"),
-        ("alignment", "aligned"),
-        ("unchanged", "kept"),
-        ("protected", "protect."),
-        ("privacy knn-1", "KNN-1"),
-        ("privacy knn-10", "KNN-10"),
-        ("privacy mti", "MTI"),
-        ("privacy bayes", "Bayes"),
-        ("privacy llm", "LLM"),
+        (Measure::RougeL, "ROUGE-L"),
+        (Measure::Similarity, "cosine"),
+        (Measure::Score(Score::Accuracy), "accuracy"),
+        (Measure::Unread, "unread"),
+        (Measure::Score(Score::Task), "tasks"),
+        (Measure::Score(Score::Details), "details"),
+        (Measure::Score(Score::Preferred), "prefer."),
+        (Measure::Score(Score::Coherence), "coherent"),
+        (Measure::Score(Score::Alignment), "aligned"),
+        (Measure::Unchanged, "kept"),
+        (Measure::Protected, "protect."),
+        (Measure::Privacy(Attack::Knn1), "KNN-1"),
+        (Measure::Privacy(Attack::Knn10), "KNN-10"),
+        (Measure::Privacy(Attack::Mti), "MTI"),
+        (Measure::Privacy(Attack::Bayes), "Bayes"),
+        (Measure::Privacy(Attack::Llm), "LLM"),
     ];
-    let measured = |name: &str| points.iter().any(|point| point.measures.contains_key(name));
-    let columns: Vec<_> = columns.into_iter().filter(|(name, _)| measured(name)).collect();
+    let measured = |one: &Measure| points.iter().any(|point| point.measures.contains_key(one));
+    let columns: Vec<_> = columns.into_iter().filter(|(one, _)| measured(one)).collect();
     let names = points.iter().map(|point| point.mechanism.chars().count());
     let wide = names.max().unwrap_or(0).max(NAMES);
     let mut out = format!("{:wide$} {:>6} {:>8}", "mechanism", "ε", "proven");
@@ -43,8 +43,8 @@ pub(super) fn table(points: &[Point], refused: &[Refused]) -> String {
         let reference = is_reference(&point.mechanism);
         let epsilon = if reference { "-".into() } else { point.epsilon.to_string() };
         let _ = write!(out, "{:wide$} {epsilon:>6} {proven:>8}", point.mechanism);
-        for (name, _) in &columns {
-            let shown = point.measures.get(*name);
+        for (measure, _) in &columns {
+            let shown = point.measures.get(measure);
             let shown = shown.map_or("-".into(), |e| format!("{:.1}", 100.0 * e.mean));
             let _ = write!(out, " {shown:>8}");
         }

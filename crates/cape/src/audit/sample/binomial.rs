@@ -1,7 +1,7 @@
 //! Exact bounds on a probability from counts: Clopper and Pearson's.
 
 /// The largest probability that the count argues against: an event of this probability or less is
-/// seen `hits` times or more in `n` draws with probability `alpha` at the most. So the true one is
+/// seen `hits` times or more in `n` draws with probability at most `alpha`. So the true one is
 /// above it, but for a chance of `alpha`.
 pub(crate) fn lower(hits: u64, n: u64, alpha: f64) -> f64 {
     debug_assert!(hits <= n && alpha > 0.0 && alpha < 1.0);
@@ -19,7 +19,7 @@ pub(crate) fn lower(hits: u64, n: u64, alpha: f64) -> f64 {
     }
 }
 
-/// The same from above.
+/// An upper bound in the same way.
 pub(crate) fn upper(hits: u64, n: u64, alpha: f64) -> f64 {
     1.0 - lower(n - hits, n, alpha)
 }
@@ -89,7 +89,7 @@ mod tests {
         near(lower(4321, 50_000, 1e-9), 0.079_074_669_207_505_71);
     }
 
-    /// What the bound promises, enumerated: it misses with probability alpha at the most.
+    /// The promise of the bound, enumerated: it misses with probability at most alpha.
     #[test]
     fn the_bound_misses_as_rarely_as_it_says() {
         let (n, alpha) = (40, 0.01);

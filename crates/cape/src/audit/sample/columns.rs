@@ -19,7 +19,7 @@ pub enum Place {
 /// Words beyond this one are seen in the whole release only.
 const MOST_WORDS: usize = 256;
 
-/// What stands at one place, as numbers.
+/// The words at one place, as numbers.
 pub(super) struct Column<'a> {
     pub(super) place: Place,
     /// The words that were seen there.
@@ -29,7 +29,9 @@ pub(super) struct Column<'a> {
 }
 
 /// The places at which not all releases are the same.
-pub(super) struct Columns<'a>(pub(super) Vec<Column<'a>>);
+pub(super) struct Columns<'a> {
+    pub(super) columns: Vec<Column<'a>>,
+}
 
 impl<'a> Columns<'a> {
     pub(super) fn new(draws: &'a Draws) -> Self {
@@ -44,7 +46,7 @@ impl<'a> Columns<'a> {
             columns.push(Column::new(draws, Place::Whole, |text| text));
         }
         columns.retain(Column::varies);
-        Self(columns)
+        Self { columns }
     }
 }
 

@@ -40,7 +40,7 @@ pub struct Dependence {
 /// The clearest dependence, if there is one at the level `alpha`; and how many tests there were.
 pub(super) fn test(columns: &Columns<'_>, alpha: f64) -> (Option<Dependence>, usize) {
     let counted: Vec<(Place, Pairing, u64, u64)> = columns
-        .0
+        .columns
         .iter()
         .flat_map(|column| {
             pairs(column)

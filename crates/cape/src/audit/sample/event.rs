@@ -4,7 +4,7 @@
 
 use super::binomial::{lower, upper};
 use super::columns::{Column, Columns, Place};
-use super::law::Law;
+use super::fit::WordDistribution;
 
 /// How many events are tested: the more, the wider each one's bounds.
 pub(super) const MOST_EVENTS: usize = 8;
@@ -25,7 +25,7 @@ pub struct Event {
     pub reversed: bool,
     /// How often it was seen in the releases of the prompt, and of the other.
     pub hits: [u64; 2],
-    /// Of how many of each.
+    /// The number of releases of each.
     pub draws: u64,
     /// By this event ε is at least this.
     pub epsilon: f64,
@@ -50,8 +50,8 @@ impl<'a> Score<'a> {
         Self { place: column.place, terms: vec![(column, term)] }
     }
 
-    /// The same by what the laws say.
-    fn by_law(column: &'a Column<'a>, [one, other]: &[Law; 2]) -> Self {
+    /// A score from the stated distributions.
+    fn by_distribution(column: &'a Column<'a>, [one, other]: &[WordDistribution; 2]) -> Self {
         let ratio = |word: &&str| match (one.probability(word), other.probability(word)) {
             (p, q) if p > 0.0 && q > 0.0 => (p / q).ln(),
             _ => 0.0,
@@ -72,14 +72,17 @@ pub(super) struct Chosen<'a> {
     score: Score<'a>,
     threshold: f64,
     reversed: bool,
-    /// What its bound will be about.
+    /// An estimate of its bound.
     promise: f64,
 }
 
 /// The events that the first run speaks for; nothing of the second is looked at.
-pub(super) fn choose<'a>(columns: &'a Columns<'a>, laws: Option<&[Law; 2]>) -> Vec<Chosen<'a>> {
+pub(super) fn choose<'a>(
+    columns: &'a Columns<'a>,
+    distributions: Option<&[WordDistribution; 2]>,
+) -> Vec<Chosen<'a>> {
     let mut columns: Vec<&'a Column<'a>> =
-        columns.0.iter().filter(|column| column.varies_at_first()).collect();
+        columns.columns.iter().filter(|column| column.varies_at_first()).collect();
     let places = columns.iter().filter(|column| column.place != Place::Whole).count();
     // with one place that varies the whole tells nothing more
     columns.retain(|column| places != 1 || column.place != Place::Whole);
@@ -92,9 +95,9 @@ pub(super) fn choose<'a>(columns: &'a Columns<'a>, laws: Option<&[Law; 2]>) -> V
     if words.len() > 1 {
         scores.push(Score { place: Place::Words, terms: words });
     }
-    if let Some(laws) = laws {
-        let at = columns.iter().find(|column| column.place == laws[0].place());
-        scores.extend(at.map(|column| Score::by_law(column, laws)));
+    if let Some(distributions) = distributions {
+        let at = columns.iter().find(|column| column.place == distributions[0].place());
+        scores.extend(at.map(|column| Score::by_distribution(column, distributions)));
     }
     let mut chosen: Vec<Chosen<'a>> = Vec::new();
     for reversed in [false, true] {
@@ -151,7 +154,7 @@ impl<'a> Chosen<'a> {
 
     /// The event on the second run, with the chance `alpha` of being wrong shared by its two bounds.
     pub(super) fn test(self, columns: &Columns<'_>, alpha: f64) -> Event {
-        let n = columns.0.first().map_or(0, |column| column.codes[1][0].len());
+        let n = columns.columns.first().map_or(0, |column| column.codes[1][0].len());
         let count = |prompt| (0..n).filter(|&i| self.holds(self.score.of(1, prompt, i))).count();
         let hits = [count(0) as u64, count(1) as u64];
         let (more, less) = if self.reversed { (hits[1], hits[0]) } else { (hits[0], hits[1]) };

@@ -1,8 +1,8 @@
-//! What a test could have seen.
+//! The power of a test.
 
 use super::binomial::{lower, upper};
 
-/// What the test of ε can see with so many draws, at best: of an event as probable as suits it.
+/// The largest ε that a test can show with this many draws, for an event as probable as suits it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Power {
     /// The largest lower bound there can be: that of an event which always happens for one prompt,

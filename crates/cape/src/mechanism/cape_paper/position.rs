@@ -13,8 +13,10 @@ use crate::text::{Piece, TokenId, Tokens};
 pub struct Position<'a> {
     cape: &'a CapePaper,
     piece: Piece,
-    /// What the model was shown, and where the position is among it.
-    seen: (Vec<TokenId>, usize),
+    /// The tokens that the model was shown.
+    shown: Vec<TokenId>,
+    /// Where the position is among them.
+    at: usize,
     logits: Vec<f32>,
 }
 
@@ -46,7 +48,7 @@ pub struct Distribution {
 
 /// Everything about one position, before any draw.
 pub struct Explanation<'a> {
-    /// What the model saw, special tokens included.
+    /// The tokens that the model saw, special ones included.
     pub input: Vec<TokenId>,
     /// The position among them.
     pub position: usize,
@@ -68,12 +70,12 @@ impl CapePaper {
         drawn: &[Option<TokenId>],
         i: usize,
     ) -> Result<Position<'_>> {
-        let piece = tokens.0[i].piece;
+        let piece = tokens.as_slice()[i].piece;
         let drawn = earlier(&*self.model, tokens, drawn, i);
         let (ids, at) = seen(&*self.model, self.settings.context, tokens, &drawn, i);
         let view = View { ids: &ids, positions: &[at], memory: &mut Memory::default() };
         let logits = self.model.logits(&mut [view])?.swap_remove(0);
-        Ok(Position { cape: self, piece, seen: (ids, at), logits })
+        Ok(Position { cape: self, piece, shown: ids, at, logits })
     }
 
     /// The distribution at position `i` with everything that led to it; `drawn` as for
@@ -87,12 +89,12 @@ impl CapePaper {
         drawn: &[Option<TokenId>],
         i: usize,
     ) -> Result<Explanation<'_>> {
-        self.position(tokens, drawn, i)?.explain(tokens.0[i].id)
+        self.position(tokens, drawn, i)?.explain(tokens.as_slice()[i].id)
     }
 }
 
 impl<'a> Position<'a> {
-    /// What can be drawn, in order of ids.
+    /// The entries that can be drawn, in order of ids.
     #[must_use]
     pub fn candidates(&self) -> &'a [TokenId] {
         self.cape.candidates()
@@ -125,7 +127,7 @@ impl<'a> Position<'a> {
         };
         let (model, candidates) = (&self.cape.model, self.candidates());
         let distances = model.distances(t);
-        let (input, position) = model.input(&self.seen.0, self.seen.1);
+        let (input, position) = model.input(&self.shown, self.at);
         let scores = Scores { candidates, logits: self.logits, distances, utilities };
         Ok(Explanation { input, position, scores, distribution })
     }

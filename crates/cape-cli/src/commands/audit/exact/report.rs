@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use cape::audit::{Findings, words};
+use cape::audit::{Findings, baseline};
 use serde::Serialize;
 
 use super::super::up;
@@ -85,8 +85,8 @@ pub(super) struct Metric {
 }
 
 impl Metric {
-    pub(super) fn of(metric: words::Metric) -> Self {
-        let words::Metric { pairs, epsilon, excess } = metric;
+    pub(super) fn of(metric: baseline::Metric) -> Self {
+        let baseline::Metric { pairs, epsilon, excess } = metric;
         Self { pairs, epsilon_per_distance: epsilon, holds: excess <= 0.0 }
     }
 }

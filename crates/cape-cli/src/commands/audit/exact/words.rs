@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use cape::audit::Findings;
-use cape::audit::keys::{Exact, Keys};
+use cape::audit::keys::{KeyAudit, KeyExtremes};
+use cape::audit::{Extreme, Findings};
 use cape::kinds::Kind;
 use cape::lexicon::Listed;
 use cape::mechanism::cape::Cape;
@@ -41,14 +41,14 @@ pub(super) fn run(args: &ExactAuditArgs, cape: &Cape, text: &str) -> Done {
     }
     let own = place.unit.of(text);
     let all: Vec<&str> = match args.sample {
-        None => Keys::of_lexicon(cape.lexicon(), UNLISTED).chain([own]).collect(),
+        None => KeyAudit::of_lexicon(cape.lexicon(), UNLISTED).chain([own]).collect(),
         Some(sample) => {
-            let all: Vec<&str> = Keys::of_lexicon(cape.lexicon(), UNLISTED).collect();
+            let all: Vec<&str> = KeyAudit::of_lexicon(cape.lexicon(), UNLISTED).collect();
             let sample = sample.min(all.len());
             (0..sample).map(|i| all[i * all.len() / sample]).chain([own]).collect()
         }
     };
-    let keys = Keys::new(cape, all, place.unit.first);
+    let keys = KeyAudit::new(cape, all, place.unit.first);
     let bar = output::bar(keys.inputs().len() as u64, "words");
     let exact = (0..keys.inputs().len() as u32)
         .into_par_iter()
@@ -59,7 +59,7 @@ pub(super) fn run(args: &ExactAuditArgs, cape: &Cape, text: &str) -> Done {
                 keys.add(exact, input)
             },
         )
-        .reduce(|| keys.start(), Exact::merge);
+        .reduce(|| keys.start(), KeyExtremes::merge);
     bar.finish_and_clear();
     let report = WordAudit::new(args, cape, &keys, &exact, own);
     output::print_report(&report, args.json)?;
@@ -104,9 +104,15 @@ struct Side {
 }
 
 impl WordAudit {
-    fn new(args: &ExactAuditArgs, cape: &Cape, keys: &Keys<'_>, exact: &Exact, own: &str) -> Self {
+    fn new(
+        args: &ExactAuditArgs,
+        cape: &Cape,
+        keys: &KeyAudit<'_>,
+        exact: &KeyExtremes,
+        own: &str,
+    ) -> Self {
         let guarantee = cape.guarantee_for(&[Kind::Word]);
-        let side = |(share, input): (Share, u32)| Side {
+        let side = |Extreme { share, input }: Extreme<Share>| Side {
             input: keys.inputs()[input as usize].word.clone(),
             weight: share.weight,
             total_weight: share.total,

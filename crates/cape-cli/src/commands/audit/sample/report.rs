@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use cape::audit::sample::{Claim, Departure, Dependence, Event, Outcomes, Pairing, Place, Report};
+use cape::audit::sample::{
+    Claim, Departure, Dependence, Event, Outcomes, Pairing, Place, SampleFindings,
+};
 use serde::Serialize;
 
 use crate::failure::{Done, Failure};
@@ -66,7 +68,7 @@ struct DepartureJson {
 const PROMPTS: [&str; 2] = ["the prompt", "the other"];
 
 impl Tested {
-    pub(super) fn show(&self, report: &Report, confidence: f64, json: bool) -> String {
+    pub(super) fn show(&self, report: &SampleFindings, confidence: f64, json: bool) -> String {
         if json {
             output::json_pretty(&self.json(report, confidence))
         } else {
@@ -75,7 +77,7 @@ impl Tested {
     }
 
     /// A refuted claim is a failure.
-    pub(super) fn verdict(&self, report: &Report) -> Done {
+    pub(super) fn verdict(&self, report: &SampleFindings) -> Done {
         if !report.refutes(&self.claim) {
             return Ok(());
         }
@@ -93,7 +95,7 @@ impl Tested {
         ))
     }
 
-    fn json(&self, report: &Report, confidence: f64) -> Json {
+    fn json(&self, report: &SampleFindings, confidence: f64) -> Json {
         Json {
             verdict: if report.refutes(&self.claim) { "found wanting" } else { "nothing found" },
             draws: report.draws,
@@ -121,7 +123,7 @@ impl Tested {
                 crossed: found.crossed,
                 p: found.p,
             }),
-            law_tests: report.law_tests,
+            law_tests: report.fit_tests,
             departure: report.departure.as_ref().map(|found| DepartureJson {
                 prompt: PROMPTS[usize::from(found.other)],
                 place: place(Place::Word(found.nth)),
@@ -133,7 +135,7 @@ impl Tested {
         }
     }
 
-    fn text(&self, report: &Report, confidence: f64) -> String {
+    fn text(&self, report: &SampleFindings, confidence: f64) -> String {
         let (stated, mut out) = (self.claim.epsilon, String::new());
         let differ = match self.differing.as_slice() {
             [] => String::new(),
@@ -165,7 +167,7 @@ impl Tested {
                 dependence_line
             )
         );
-        let _ = match (&report.departure, report.law_tests) {
+        let _ = match (&report.departure, report.fit_tests) {
             (Some(found), _) => writeln!(out, "law           {}", departure_line(found)),
             (None, Some(tests)) => {
                 writeln!(
@@ -182,7 +184,7 @@ impl Tested {
     }
 
     /// How little it means that nothing was found.
-    fn limits(&self, report: &Report) -> String {
+    fn limits(&self, report: &SampleFindings) -> String {
         let stated = output::up(self.claim.epsilon);
         if report.power.visible.is_none() && report.epsilon > 0.9 * report.power.largest {
             return format!(

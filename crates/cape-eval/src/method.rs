@@ -1,11 +1,11 @@
-//! A mechanism to be evaluated, at any ε.
+//! Which methods are evaluated: mechanisms at any ε, and references to compare them with.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use cape::attack::bayes::Bayes;
-use cape::attack::knn::{Knn, Space};
-use cape::attack::words::WordBayes;
+use cape::attack::bayes::BaselineBayes;
+use cape::attack::bayes::PaperBayes;
+use cape::attack::{Knn, Space};
 use cape::keep::KeepList;
 use cape::law::Shape;
 use cape::lexicon::Lexicon;
@@ -24,46 +24,62 @@ use crate::data::Item;
 use crate::draft::{self, Draft};
 use crate::listing::{Guessing, Listing};
 
-/// What sends prompts as they are is called.
-pub const NON_PRIVATE: &str = "non-private";
-
-/// What sends nothing, and has the local chat model do it all, is called.
-pub const LOCAL_ALONE: &str = "local model alone";
-
-/// What masks the labelled spans is called.
-pub const MASKED: &str = "masked spans";
-
-/// Whether a name is of something to compare with and not of a mechanism: ε changes nothing there.
-#[must_use]
-pub fn is_reference(name: &str) -> bool {
-    [NON_PRIVATE, LOCAL_ALONE, MASKED].contains(&name)
+/// Something to compare mechanisms with, which draws nothing: ε changes nothing there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reference {
+    /// The prompts are sent as they are, to see what they are worth then.
+    NonPrivate,
+    /// The labelled spans are masked.
+    MaskedSpans,
+    /// Nothing is sent: what the local chat model can do without the service.
+    LocalAlone,
 }
 
-/// A mechanism without its ε.
-pub struct Subject {
-    /// What it is called in tables and charts.
+impl Reference {
+    /// The name in tables, charts and records.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NonPrivate => "non-private",
+            Self::MaskedSpans => "masked spans",
+            Self::LocalAlone => "local model alone",
+        }
+    }
+}
+
+/// Whether a name is that of a reference and not of a mechanism.
+#[must_use]
+pub fn is_reference(name: &str) -> bool {
+    let all = [Reference::NonPrivate, Reference::MaskedSpans, Reference::LocalAlone];
+    all.iter().any(|reference| reference.name() == name)
+}
+
+/// A method that is evaluated: a mechanism without its ε, or a reference.
+///
+/// It is no [`Sanitizer`](cape::Sanitizer): attacks need the ids that were drawn and the exact distributions
+/// behind them, which a release does not tell.
+pub struct Method {
+    /// The name in tables and charts.
     pub name: String,
-    /// What its numbers come from: a model or vectors, by a name that changes with them.
+    /// The source of its numbers: a model or vectors, by a name that changes with them.
     pub model: String,
     /// Its settings, for the record.
     pub settings: BTreeMap<String, Value>,
     /// The nearest tokens of each; none for words, which the lexicon itself has.
     pub knn: Option<Knn>,
     /// The attack of who knows the mechanism, where the attacker has its vocabulary.
-    pub bayes: Option<Bayes>,
-    form: Form,
+    pub bayes: Option<PaperBayes>,
+    kind: Kind,
 }
 
-enum Form {
+enum Kind {
     Cape(Arc<Listing>, words::Settings, Instructions),
     CapePaper(Device, Settings),
-    Words(Box<Words>),
-    Nothing(Device),
-    Masked(Device),
-    Alone(Device),
+    Baseline(Box<UntunedBaseline>),
+    Reference(Reference, Device),
 }
 
-/// What becomes of the instruction of a prompt, where the data says which part that is.
+/// The treatment of a prompt's instruction, where the data says which part that is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Instructions {
     /// It is perturbed as all else is.
@@ -73,7 +89,7 @@ enum Instructions {
 }
 
 /// A baseline without its ε.
-struct Words {
+struct UntunedBaseline {
     prepared: PreparedBaseline,
     /// How many words the Bayes attack looks at for a position.
     most: usize,
@@ -81,64 +97,59 @@ struct Words {
     entries: OnceLock<Vec<Option<usize>>>,
 }
 
-/// A mechanism at one ε.
-pub enum At {
+/// A method at one ε.
+pub enum AtEpsilon {
     /// Cape on words, and the Bayes attack on it.
     Cape(Box<Cape>, Arc<Guessing>),
     /// The paper's.
     CapePaper(Box<CapePaper>),
-    /// What it is compared with, and the Bayes attack on it.
-    Baseline(Box<Baseline>, WordBayes),
-    /// The prompt as it is, or with masks: nothing is drawn.
-    Nothing(Nothing),
-    /// Nothing of the prompt.
-    Alone(Alone),
+    /// One of the baselines, and the Bayes attack on it.
+    Baseline(Box<Baseline>, BaselineBayes),
+    /// The prompt as it is, with masks, or nothing of it.
+    Reference(ReferenceAt),
 }
 
-/// Nothing is sent: what the local chat model can do without the service.
-pub struct Alone(Epsilon);
+/// A reference at an ε, which changes nothing.
+pub struct ReferenceAt {
+    reference: Reference,
+    epsilon: Epsilon,
+}
 
-impl Mechanism for Alone {
+impl Mechanism for ReferenceAt {
     fn guarantee(&self) -> Guarantee {
-        Guarantee::uniform(self.0, 0.0, 0.0, Notion::Ldp, Evidence::Proof)
+        let (bound, kept, notion, evidence) = match self.reference {
+            Reference::LocalAlone => (0.0, 0.0, Notion::Ldp, Evidence::Proof),
+            _ => (f64::INFINITY, 1.0, Notion::None, Evidence::None),
+        };
+        Guarantee::uniform(self.epsilon, bound, kept, notion, evidence)
     }
 
     fn perturb(&self, tokens: &Tokens, _: &mut dyn CryptoRng) -> cape::Result<Vec<Outcome>> {
-        Ok(vec![Outcome::Dropped; tokens.as_slice().len()])
-    }
-}
-
-/// No mechanism: the prompt is sent as it is, to see what it is worth then.
-pub struct Nothing(Epsilon);
-
-impl Mechanism for Nothing {
-    fn guarantee(&self) -> Guarantee {
-        Guarantee::uniform(self.0, f64::INFINITY, 1.0, Notion::None, Evidence::None)
-    }
-
-    fn perturb(&self, tokens: &Tokens, _: &mut dyn CryptoRng) -> cape::Result<Vec<Outcome>> {
-        let kept = |token: &Token| Outcome::Kept(token.kept.unwrap_or(Why::Listed));
-        Ok(tokens.as_slice().iter().map(kept).collect())
+        let outcome = |token: &Token| match self.reference {
+            Reference::LocalAlone => Outcome::Dropped,
+            _ => Outcome::Kept(token.kept.unwrap_or(Why::Listed)),
+        };
+        Ok(tokens.as_slice().iter().map(outcome).collect())
     }
 }
 
 /// The largest k of the nearest-neighbour attack.
 const NEAREST: usize = 10;
 
-/// What the bound between any two words, whatever their levels, is called among the settings.
+/// The name, among the settings, of the bound between any two words, whatever their levels.
 pub(crate) const EPSILON_ANY: &str = "epsilon_any";
 
-impl Subject {
+impl Method {
     /// Cape on words; the ε₁ of these settings does not matter.
     #[must_use]
-    pub fn words(name: &str, lexicon: Arc<Lexicon>, settings: words::Settings) -> Self {
+    pub fn cape(name: &str, lexicon: Arc<Lexicon>, settings: words::Settings) -> Self {
         Self::listed(name, Arc::new(Listing::new(lexicon)), settings)
     }
 
-    /// The same with instructions sent as they are.
+    /// The same method with instructions sent as they are.
     #[must_use]
     pub fn instructed(mut self) -> Self {
-        if let Form::Cape(_, _, instructions) = &mut self.form {
+        if let Kind::Cape(_, _, instructions) = &mut self.kind {
             *instructions = Instructions::Sent;
             self.settings.insert("instruction".to_owned(), json!("sent as it is"));
         }
@@ -174,14 +185,14 @@ impl Subject {
             settings: all,
             knn: None,
             bayes: None,
-            form: Form::Cape(listing, settings, Instructions::Perturbed),
+            kind: Kind::Cape(listing, settings, Instructions::Perturbed),
         }
     }
 
     /// The paper's mechanism; the ε of these settings does not matter. The Bayes attack, if it is wanted,
-    /// looks at so many tokens for a position.
+    /// looks at `bayes` tokens for a position.
     #[must_use]
-    pub fn cape(
+    pub fn cape_paper(
         name: &str,
         model: &str,
         device: &Device,
@@ -191,8 +202,8 @@ impl Subject {
         let all = BTreeMap::from([
             ("bucket_count".to_owned(), json!(settings.bucket_count)),
             ("context".to_owned(), json!(settings.context.as_str())),
-            ("lambda_l".to_owned(), json!(settings.utility.l())),
-            ("lambda_d".to_owned(), json!(settings.utility.d())),
+            ("lambda_l".to_owned(), json!(settings.utility.context_weight())),
+            ("lambda_d".to_owned(), json!(settings.utility.distance_weight())),
             ("arithmetic".to_owned(), json!(device.arithmetic.name())),
             ("logits_from".to_owned(), json!(device.model.calibration().lo())),
             ("logits_to".to_owned(), json!(device.model.calibration().hi())),
@@ -202,12 +213,12 @@ impl Subject {
             model: model.to_owned(),
             settings: all,
             knn: Some(Knn::new(Space::Model(Arc::clone(&device.model)), NEAREST)),
-            bayes: bayes.map(|most| Bayes::new(Arc::clone(&device.model), most)),
-            form: Form::CapePaper(device.clone(), settings),
+            bayes: bayes.map(|most| PaperBayes::new(Arc::clone(&device.model), most)),
+            kind: Kind::CapePaper(device.clone(), settings),
         }
     }
 
-    /// A baseline. The Bayes attack looks at so many words for a position.
+    /// A baseline. The Bayes attack looks at `most` words for a position.
     #[must_use]
     pub fn baseline(model: &str, prepared: PreparedBaseline, most: usize) -> Self {
         Self {
@@ -216,44 +227,28 @@ impl Subject {
             settings: BTreeMap::from([("words".to_owned(), json!(prepared.about))]),
             knn: Some(Knn::new(Space::Words(Arc::clone(&prepared.words)), NEAREST)),
             bayes: None,
-            form: Form::Words(Box::new(Words { prepared, most, entries: OnceLock::new() })),
+            kind: Kind::Baseline(Box::new(UntunedBaseline {
+                prepared,
+                most,
+                entries: OnceLock::new(),
+            })),
         }
     }
 
-    /// The prompts as they are.
+    /// A reference. Prompts are counted in the pieces of this model.
     #[must_use]
-    pub fn nothing(model: &str, device: &Device) -> Self {
+    pub fn reference(reference: Reference, model: &str, device: &Device) -> Self {
         Self {
-            name: NON_PRIVATE.to_owned(),
+            name: reference.name().to_owned(),
             model: model.to_owned(),
             settings: BTreeMap::new(),
             knn: Some(Knn::new(Space::Model(Arc::clone(&device.model)), NEAREST)),
             bayes: None,
-            form: Form::Nothing(device.clone()),
+            kind: Kind::Reference(reference, device.clone()),
         }
     }
 
-    /// The prompts with their labelled spans masked.
-    #[must_use]
-    pub fn masked(model: &str, device: &Device) -> Self {
-        Self {
-            name: MASKED.to_owned(),
-            form: Form::Masked(device.clone()),
-            ..Self::nothing(model, device)
-        }
-    }
-
-    /// The local chat model without the service; prompts are counted in the pieces of this model.
-    #[must_use]
-    pub fn alone(model: &str, device: &Device) -> Self {
-        Self {
-            name: LOCAL_ALONE.to_owned(),
-            form: Form::Alone(device.clone()),
-            ..Self::nothing(model, device)
-        }
-    }
-
-    /// What it is, in a line: its settings, and what its numbers come from.
+    /// A line about it: its settings, and the source of its numbers.
     #[must_use]
     pub fn about(&self) -> String {
         let value = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -262,53 +257,54 @@ impl Subject {
         given.chain([self.model.clone()]).collect::<Vec<String>>().join(", ")
     }
 
-    /// Whether it is something to compare with and no mechanism.
+    /// Whether it is a reference and no mechanism.
     #[must_use]
     pub fn is_reference(&self) -> bool {
-        is_reference(&self.name)
+        matches!(self.kind, Kind::Reference(..))
     }
 
     /// Its tokenizer and what it keeps; none for Cape on words, which cuts texts itself.
     #[must_use]
-    pub fn cutting(&self) -> Option<(&Tokenizer, KeepList)> {
-        match &self.form {
-            Form::Cape(..) => None,
-            Form::CapePaper(device, _)
-            | Form::Nothing(device)
-            | Form::Masked(device)
-            | Form::Alone(device) => Some((&device.tokenizer, KeepList::default())),
-            Form::Words(words) => Some((&words.prepared.tokenizer, words.prepared.keep.clone())),
+    pub(crate) fn cutting(&self) -> Option<(&Tokenizer, KeepList)> {
+        match &self.kind {
+            Kind::Cape(..) => None,
+            Kind::CapePaper(device, _) | Kind::Reference(_, device) => {
+                Some((&device.tokenizer, KeepList::default()))
+            }
+            Kind::Baseline(words) => Some((&words.prepared.tokenizer, words.prepared.keep.clone())),
         }
     }
 
     /// Releases prompts. The draws of each are those of its number and the seed.
     pub(crate) fn drafts(
         &self,
-        at: &At,
+        at: &AtEpsilon,
         seed: u64,
         prompts: &[(usize, &Item)],
     ) -> Result<Vec<Draft>> {
         match (at.mechanism(), self.cutting()) {
-            (_, Some((tokenizer, _))) if matches!(self.form, Form::Masked(_)) => {
+            (_, Some((tokenizer, _)))
+                if matches!(self.kind, Kind::Reference(Reference::MaskedSpans, _)) =>
+            {
                 draft::masked(tokenizer, prompts)
             }
             (Ok(mechanism), Some((tokenizer, keep))) => {
                 draft::on_tokens((tokenizer, &keep), mechanism, seed, prompts)
             }
             (Err(cape), _) => {
-                let sent = matches!(self.form, Form::Cape(_, _, Instructions::Sent));
+                let sent = matches!(self.kind, Kind::Cape(_, _, Instructions::Sent));
                 draft::on_words(cape, sent, seed, prompts)
             }
             (Ok(_), None) => unreachable!("what works on tokens has a tokenizer"),
         }
     }
 
-    /// What an attacker expects at a place, word by word of a baseline, from its logits of all entries
+    /// The expectation of an attacker at a place, word by word of a baseline, from its logits of all entries
     /// that begin a word. Words that it has no entry for are as improbable as the last of those that it
     /// has. Nothing for other mechanisms.
     #[must_use]
     pub(crate) fn prior(&self, attacker: &Device, row: &[f32]) -> Vec<f32> {
-        let Form::Words(words) = &self.form else { return Vec::new() };
+        let Kind::Baseline(words) = &self.kind else { return Vec::new() };
         let entries = words.entries.get_or_init(|| {
             let (vocab, own) = (attacker.model.vocab(), words.prepared.tokenizer.vocab());
             let entries = vocab.of_kind(Piece::Start);
@@ -325,66 +321,68 @@ impl Subject {
     /// The device model that it perturbs with, if any.
     #[must_use]
     pub fn device(&self) -> Option<&Device> {
-        match &self.form {
-            Form::CapePaper(device, _)
-            | Form::Nothing(device)
-            | Form::Masked(device)
-            | Form::Alone(device) => Some(device),
-            Form::Cape(..) | Form::Words(_) => None,
+        match &self.kind {
+            Kind::CapePaper(device, _) | Kind::Reference(_, device) => Some(device),
+            Kind::Cape(..) | Kind::Baseline(_) => None,
         }
     }
 
     /// The listed words, of Cape on words.
     pub(crate) fn listing(&self) -> Option<&Listing> {
-        match &self.form {
-            Form::Cape(listing, ..) => Some(listing),
+        match &self.kind {
+            Kind::Cape(listing, ..) => Some(listing),
             _ => None,
         }
     }
 
     /// The mechanism at this ε.
-    pub fn at(&self, epsilon: f64) -> Result<At> {
+    pub fn at(&self, epsilon: f64) -> Result<AtEpsilon> {
         let epsilon = Epsilon::new(epsilon)?;
-        Ok(match &self.form {
-            Form::Cape(listing, settings, _) => {
+        Ok(match &self.kind {
+            Kind::Cape(listing, settings, _) => {
                 let settings = words::Settings { epsilon, ..settings.clone() };
                 let cape = Cape::new(Arc::clone(&listing.lexicon), settings)?;
                 let guessing = listing.guessing(&cape);
-                At::Cape(Box::new(cape), guessing)
+                AtEpsilon::Cape(Box::new(cape), guessing)
             }
-            Form::CapePaper(device, settings) => {
+            Kind::CapePaper(device, settings) => {
                 let settings = Settings { epsilon, ..*settings };
-                At::CapePaper(Box::new(CapePaper::new(Arc::clone(&device.model), settings)?))
+                AtEpsilon::CapePaper(Box::new(CapePaper::new(Arc::clone(&device.model), settings)?))
             }
-            Form::Words(words) => {
-                let attack = WordBayes::new(words.prepared.words.len(), words.most);
-                At::Baseline(Box::new(words.prepared.mechanism(epsilon)?), attack)
+            Kind::Baseline(words) => {
+                let attack = BaselineBayes::new(words.prepared.words.len(), words.most);
+                AtEpsilon::Baseline(Box::new(words.prepared.mechanism(epsilon)?), attack)
             }
-            Form::Nothing(_) | Form::Masked(_) => At::Nothing(Nothing(epsilon)),
-            Form::Alone(_) => At::Alone(Alone(epsilon)),
+            Kind::Reference(reference, _) => {
+                AtEpsilon::Reference(ReferenceAt { reference: *reference, epsilon })
+            }
         })
     }
 }
 
-impl At {
-    /// As any mechanism on tokens; Cape where it works on words.
+impl AtEpsilon {
+    /// The mechanism on tokens; an error holds Cape, which works on words.
     fn mechanism(&self) -> std::result::Result<&dyn Mechanism, &Cape> {
         match self {
             Self::Cape(cape, _) => Err(cape),
             Self::CapePaper(cape) => Ok(&**cape),
             Self::Baseline(baseline, _) => Ok(&**baseline),
-            Self::Nothing(nothing) => Ok(nothing),
-            Self::Alone(alone) => Ok(alone),
+            Self::Reference(reference) => Ok(reference),
         }
     }
 
-    /// What it guarantees.
+    /// Whether nothing of a prompt is sent.
+    pub(crate) fn sends_nothing(&self) -> bool {
+        matches!(self, Self::Reference(at) if at.reference == Reference::LocalAlone)
+    }
+
+    /// The guarantee.
     #[must_use]
     pub fn guarantee(&self) -> Guarantee {
         self.mechanism().map_or_else(Cape::guarantee, Mechanism::guarantee)
     }
 
-    /// What is proven in plain local differential privacy: for any two tokens, and of words for any two
+    /// The ε that is proven in plain local differential privacy: for any two tokens, and of words for any two
     /// that are protected.
     #[must_use]
     pub fn proven(&self) -> Option<f64> {

@@ -11,11 +11,11 @@ use crate::vectors::DISTANCE_ERROR;
 use crate::vocab::Vocab;
 
 /// A baseline with all that its rows need.
-pub struct Words<'a> {
+pub struct BaselineAudit<'a> {
     baseline: &'a Baseline,
     /// The inputs that its promise speaks of, in order of ids.
     inputs: Vec<TokenId>,
-    /// What can be drawn.
+    /// The words that can be drawn.
     outputs: Vec<TokenId>,
     /// SANTEXT: the row of one word, which all others are compared with.
     own: Option<(u32, Vec<f64>)>,
@@ -23,12 +23,12 @@ pub struct Words<'a> {
     radii: Option<Radii>,
 }
 
-/// What rows have shown so far.
+/// The extremes of the rows added so far.
 #[derive(Clone)]
-pub struct Exact {
-    /// Of the probabilities; where they are known between two bounds only, of the lower ones.
+pub struct BaselineExtremes {
+    /// Extremes of the probabilities; where they are known between two bounds only, of the lower ones.
     extremes: Extremes<f64>,
-    /// Of the upper ones.
+    /// Extremes of the upper bounds.
     upper: Option<Extremes<f64>>,
     metric: Option<Metric>,
 }
@@ -45,10 +45,21 @@ pub struct Metric {
     pub excess: f64,
 }
 
-/// A row: for each output (by number) its probability, or two bounds of it.
-type Row = Vec<(usize, f64, f64)>;
+/// The probability of an output, between two bounds; equal ones where it is known exactly.
+struct OutputBounds {
+    /// The output, by its number.
+    output: usize,
+    low: f64,
+    high: f64,
+}
 
-impl<'a> Words<'a> {
+impl OutputBounds {
+    fn exactly((output, probability): (usize, f64)) -> Self {
+        Self { output, low: probability, high: probability }
+    }
+}
+
+impl<'a> BaselineAudit<'a> {
     /// The audit of a baseline; SANTEXT's promise for each unit of distance is looked at between
     /// `own`, if it is a word, and all others.
     #[must_use]
@@ -96,7 +107,7 @@ impl<'a> Words<'a> {
         &self.inputs
     }
 
-    /// What can be drawn.
+    /// The words that can be drawn.
     #[must_use]
     pub fn outputs(&self) -> &[TokenId] {
         &self.outputs
@@ -104,17 +115,17 @@ impl<'a> Words<'a> {
 
     /// No row so far.
     #[must_use]
-    pub fn start(&self) -> Exact {
+    pub fn start(&self) -> BaselineExtremes {
         let extremes = Extremes::new(self.outputs.len());
         let upper = self.radii.is_some().then(|| extremes.clone());
-        Exact { extremes, upper, metric: None }
+        BaselineExtremes { extremes, upper, metric: None }
     }
 
     /// Adds the row of an input, by rising numbers.
     #[must_use]
-    pub fn add(&self, mut exact: Exact, input: u32, t: TokenId) -> Exact {
+    pub fn add(&self, mut exact: BaselineExtremes, input: u32, t: TokenId) -> BaselineExtremes {
         let row = self.row(t);
-        for &(output, low, high) in &row {
+        for &OutputBounds { output, low, high } in &row {
             exact.extremes.add(input, output, low);
             if let Some(upper) = &mut exact.upper {
                 upper.add(input, output, high);
@@ -129,9 +140,9 @@ impl<'a> Words<'a> {
         exact
     }
 
-    fn row(&self, t: TokenId) -> Row {
-        let exactly = |probabilities: Vec<f64>| -> Row {
-            probabilities.into_iter().enumerate().map(|(y, p)| (y, p, p)).collect()
+    fn row(&self, t: TokenId) -> Vec<OutputBounds> {
+        let exactly = |probabilities: Vec<f64>| -> Vec<OutputBounds> {
+            probabilities.into_iter().enumerate().map(OutputBounds::exactly).collect()
         };
         match self.baseline {
             Baseline::Santext(santext) => {
@@ -142,7 +153,7 @@ impl<'a> Words<'a> {
                 let output = |id| custext.words().row_of(id);
                 let each =
                     odds.into_iter().filter_map(|odd| Some((output(odd.id)?, odd.probability)));
-                each.map(|(y, p)| (y, p, p)).collect()
+                each.map(OutputBounds::exactly).collect()
             }
             Baseline::Inferdpt(inferdpt) => match (inferdpt.words().row_of(t), &self.radii) {
                 (Some(row), Some(radii)) => within_radii(inferdpt, row, radii),
@@ -154,7 +165,7 @@ impl<'a> Words<'a> {
     /// The losses; none where no row was added. Where probabilities are known between bounds, the loss
     /// is at least the first and at most the second.
     #[must_use]
-    pub fn findings(&self, exact: &Exact) -> Option<(Findings<f64>, f64)> {
+    pub fn findings(&self, exact: &BaselineExtremes) -> Option<(Findings<f64>, f64)> {
         let Some(upper) = &exact.upper else {
             let found = exact.extremes.findings(log_ratio_up)?;
             let loss = found.loss();
@@ -165,19 +176,19 @@ impl<'a> Words<'a> {
             let (Some(low), Some(high)) = (exact.extremes.get(output), upper.get(output)) else {
                 continue;
             };
-            most = most.max(log_ratio_up(high.most.0, low.least.0));
-            least.add(low.most.1, output, low.most.0);
+            most = most.max(log_ratio_up(high.most.share, low.least.share));
+            least.add(low.most.input, output, low.most.share);
             // bounds that overlap show no loss
-            if high.least.0 < low.most.0 {
-                least.add(high.least.1, output, high.least.0);
+            if high.least.share < low.most.share {
+                least.add(high.least.input, output, high.least.share);
             }
         }
         Some((least.findings(log_ratio_up)?, most))
     }
 }
 
-impl Exact {
-    /// Both together; the other's inputs have larger numbers.
+impl BaselineExtremes {
+    /// Merges the two; the other's inputs have larger numbers.
     #[must_use]
     pub fn merge(self, other: Self) -> Self {
         Self {
@@ -198,12 +209,16 @@ impl Exact {
 }
 
 impl Metric {
-    fn between(santext: &Santext, own: (u32, &[f64]), other: (u32, &Row)) -> Self {
-        let ratios = own.1.iter().zip(other.1).map(|(a, (_, b, _))| a / b);
+    fn between(
+        santext: &Santext,
+        (own, probabilities): (u32, &[f64]),
+        (other, row): (u32, &[OutputBounds]),
+    ) -> Self {
+        let ratios = probabilities.iter().zip(row).map(|(a, bounds)| a / bounds.low);
         let (least, most) = ratios
             .fold((1.0_f64, 1.0_f64), |(least, most), ratio| (least.min(ratio), most.max(ratio)));
         let loss = most.ln().max(-least.ln());
-        let distance = f64::from(santext.words().distance(own.0 as usize, other.0 as usize));
+        let distance = f64::from(santext.words().distance(own as usize, other as usize));
         let nominal = santext.guarantee().nominal.get();
         // what the theorem allows for distances in f32 and weights in integers
         let slack = 2.0 * nominal * santext.diameter() * DISTANCE_ERROR + ROUNDING;
@@ -223,7 +238,7 @@ impl Metric {
 /// Bounds of the probabilities of InferDPT's candidates, over the law of its radius. At a greater radius
 /// a candidate weighs more, and so do all of them together: an interval has its least quotient with
 /// the weight at its beginning and the sum at its end.
-fn within_radii(inferdpt: &Inferdpt, row: usize, radii: &Radii) -> Row {
+fn within_radii(inferdpt: &Inferdpt, row: usize, radii: &Radii) -> Vec<OutputBounds> {
     let distances = inferdpt.distances_anew(row);
     let n = distances.len();
     let intervals = radii.edges.len();
@@ -253,7 +268,7 @@ fn within_radii(inferdpt: &Inferdpt, row: usize, radii: &Radii) -> Row {
         }
         low += p[last + 1] * weights[last] / n as f64;
         high += p[last + 1] / sums[last];
-        (y, low * down, high * up)
+        OutputBounds { output: y, low: low * down, high: high * up }
     };
     weights.chunks_exact(intervals).enumerate().map(of).collect()
 }

@@ -1,4 +1,4 @@
-//! Whether a word follows the law that is stated for it.
+//! Goodness of fit: does a word follow its stated distribution?
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ use crate::writing::is_article;
 ///
 /// Of a mechanism on tokens it is the word that holds the first sensitive token: the only one that depends on
 /// no other draw, in either context. Of Cape it is the first protected one.
-pub struct Law {
+pub struct WordDistribution {
     /// Which word of the release it is, counted from 1.
     nth: usize,
     /// Whether "a" and "an" count as the same: which of them is written depends on the word that follows.
@@ -33,19 +33,19 @@ pub struct Law {
     order: Vec<String>,
 }
 
-/// A word that does not follow its law.
+/// A word that does not follow its distribution.
 pub struct Departure {
     /// Whether it is a word of the other prompt's releases.
     pub other: bool,
     /// Which word of the release it is, counted from 1.
     pub nth: usize,
-    /// In words: which outcomes were counted.
+    /// The outcomes that were counted.
     pub outcomes: Outcomes,
-    /// The probability that the law gives them.
+    /// Their stated probability.
     pub stated: f64,
     /// How often they were seen.
     pub hits: u64,
-    /// Of how many.
+    /// The number of draws.
     pub draws: u64,
 }
 
@@ -56,12 +56,12 @@ pub enum Outcomes {
     Ranks(usize, usize),
     /// Those that were too frequent in the first run.
     Frequent,
-    /// What cannot be drawn at all.
+    /// Words that cannot be drawn at all.
     Foreign,
 }
 
-impl Law {
-    /// The law of the first sensitive word; none where there is none, or where the word has a second
+impl WordDistribution {
+    /// The distribution of the first sensitive word; none where there is none, or where the word has a second
     /// sensitive token.
     pub fn new(
         cape: &CapePaper,
@@ -93,17 +93,17 @@ impl Law {
             .iter()
             .map(|token| token.kept.map_or(Outcome::Dropped, Outcome::Kept))
             .collect();
-        let mut law = Self::empty(nth, false);
+        let mut word = Self::empty(nth, false);
         for &candidate in &distribution.order {
             let candidate = candidate as usize;
             outcomes[i] = Outcome::Drawn { id: scores.candidates[candidate], retention: 0.0 };
             let (released, _) = assemble(text, &head, &outcomes, vocab);
-            law.add(&released, distribution.weights[candidate] as f64 / distribution.total as f64);
+            word.add(&released, distribution.weights[candidate] as f64 / distribution.total as f64);
         }
-        Ok(Some(law))
+        Ok(Some(word))
     }
 
-    /// The law of the first protected word of a text that shares its white-space chunk with no other
+    /// The distribution of the first protected word of a text that shares its white-space chunk with no other
     /// draw; none where there is no such word.
     pub fn of_text(cape: &Cape, text: &str) -> Result<Option<Self>> {
         let plan = cape.plan(text)?;
@@ -136,13 +136,13 @@ impl Law {
                 part
             })
             .collect();
-        let mut law = Self::empty(before.split_whitespace().count(), true);
-        let whole = cape.law(Level::Protected);
-        for (rank, word) in (1..).zip(cape.order(&plan.keys[key])) {
-            drawn[key] = Drawn::Word(word);
-            law.add(&written(cape, text, &plan, &drawn, true).text, whole.probability(rank));
+        let mut word = Self::empty(before.split_whitespace().count(), true);
+        let law = cape.law(Level::Protected);
+        for (rank, listed) in (1..).zip(cape.order(&plan.keys[key])) {
+            drawn[key] = Drawn::Word(listed);
+            word.add(&written(cape, text, &plan, &drawn, true).text, law.probability(rank));
         }
-        Ok(Some(law))
+        Ok(Some(word))
     }
 
     fn empty(nth: usize, articles: bool) -> Self {
@@ -160,7 +160,7 @@ impl Law {
         }
     }
 
-    /// The word of a release that the law speaks of.
+    /// The word of a release that the distribution is of.
     fn word<'a>(&self, release: &'a str) -> Cow<'a, str> {
         self.form(word(release, self.nth))
     }
@@ -186,11 +186,18 @@ impl Law {
     }
 }
 
-/// The clearest departure from the laws, if there is one at the level `alpha`; and how many tests
+/// The clearest departure from the distributions, if there is one at the level `alpha`; and how many tests
 /// there were.
-pub(super) fn test(laws: &[Law; 2], draws: &Draws, alpha: f64) -> (Option<Departure>, usize) {
-    let tests: Vec<(Departure, f64)> =
-        laws.iter().enumerate().flat_map(|(prompt, law)| law.tests(&draws.runs, prompt)).collect();
+pub(super) fn test(
+    distributions: &[WordDistribution; 2],
+    draws: &Draws,
+    alpha: f64,
+) -> (Option<Departure>, usize) {
+    let tests: Vec<(Departure, f64)> = distributions
+        .iter()
+        .enumerate()
+        .flat_map(|(prompt, word)| word.tests(&draws.runs, prompt))
+        .collect();
     let count = tests.len();
     let each = alpha / (2 * count) as f64;
     // what a sum of floats may be off by
@@ -204,7 +211,7 @@ pub(super) fn test(laws: &[Law; 2], draws: &Draws, alpha: f64) -> (Option<Depart
     (found.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(departure, _)| departure), count)
 }
 
-impl Law {
+impl WordDistribution {
     /// Sets of outcomes with their counts in the second run, and how far off they look.
     fn tests(&self, runs: &[Run; 2], prompt: usize) -> Vec<(Departure, f64)> {
         let counts = runs.each_ref().map(|run| self.counts(&run.of[prompt]));

@@ -19,7 +19,7 @@ use crate::recent::Recent;
 use crate::text::Level;
 use crate::writing::{capitalised, is_article};
 
-/// What can stand at a place, and what it can be read as.
+/// The words that can stand at a place, and how they can be read.
 pub struct Suspects {
     keys: Vec<Key>,
     /// The key of each word that was given; none where it is not protected.
@@ -31,8 +31,8 @@ pub struct Suspects {
 }
 
 /// The attack on one mechanism.
-pub struct Bayes {
-    rows: Recent<Key, Row>,
+pub struct CapeBayes {
+    rows: Recent<Key, Ranks>,
     /// How many ranks have more than the least weight.
     reach: usize,
     most: usize,
@@ -40,7 +40,7 @@ pub struct Bayes {
 
 /// A guess.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Guess {
+pub struct CapeGuess {
     /// The number of the most probable key, among those of the suspects.
     pub key: usize,
     /// Whether every word that could be more probable was looked at.
@@ -48,20 +48,20 @@ pub struct Guess {
 }
 
 /// The ranks that a key gives to listed words, as far as they matter.
-enum Row {
+enum Ranks {
     /// Those with more than the least weight, in order of the words; all others have the same.
-    Near(Box<[(u32, u32)]>),
+    Near(Box<[(Listed, u32)]>),
     /// All of them.
     All(Box<[u16]>),
 }
 
 /// How many bytes the rows that are kept may have together: 512 MB.
 const RECENT: usize = 1 << 29;
-/// How many rows are kept at the most.
+/// How many rows are kept at most.
 const MOST_RECENT: usize = 1 << 17;
 
 impl Suspects {
-    /// These words, in a first place or in another, and where words of prose have a capital or not.
+    /// Suspects these words, in a first place or in another, and where words of prose have a capital or not.
     pub fn new<'a>(
         cape: &Cape,
         words: impl IntoIterator<Item = &'a str>,
@@ -103,8 +103,8 @@ fn reading(word: &str) -> String {
     if is_article(word) { word[..1].to_owned() } else { word.to_owned() }
 }
 
-impl Bayes {
-    /// On this mechanism; at the most so many keys are looked at for a place, by falling prior.
+impl CapeBayes {
+    /// The attack on this mechanism; at most `most` keys are looked at for a place, by falling prior.
     #[must_use]
     pub fn new(cape: &Cape, most: usize) -> Self {
         let (reach, n) = (reach(cape), cape.lexicon().len());
@@ -132,7 +132,7 @@ impl Bayes {
         suspects: &Suspects,
         released: &str,
         prior: &[f32],
-    ) -> Option<Guess> {
+    ) -> Option<CapeGuess> {
         assert_eq!(prior.len(), suspects.of.len(), "one prior per word");
         let read = suspects.readings.get(&reading(released))?;
         let law = cape.law(Level::Protected);
@@ -149,31 +149,31 @@ impl Bayes {
                 return guess;
             }
             if count > self.most {
-                return guess.map(|guess| Guess { exact: false, ..guess });
+                return guess.map(|guess| CapeGuess { exact: false, ..guess });
             }
             let key = &suspects.keys[t];
             let row = self.rows.get_or(key.clone(), || self.row(cape, key).into());
             let posterior = weight * read.iter().map(|&y| row.probability(law, y)).sum::<f64>();
             if posterior > best {
-                (best, guess) = (posterior, Some(Guess { key: t, exact: true }));
+                (best, guess) = (posterior, Some(CapeGuess { key: t, exact: true }));
             }
         }
         guess
     }
 
-    fn row(&self, cape: &Cape, key: &Key) -> Row {
+    fn row(&self, cape: &Cape, key: &Key) -> Ranks {
         let order = cape.order(key);
         if 4 * self.reach < order.len() || order.len() > usize::from(u16::MAX) {
-            let near = order[..self.reach].iter().zip(1..).map(|(word, rank)| (word.0, rank));
-            let mut near: Box<[(u32, u32)]> = near.collect();
+            let near = order[..self.reach].iter().zip(1..).map(|(&word, rank)| (word, rank));
+            let mut near: Box<[(Listed, u32)]> = near.collect();
             near.sort_unstable();
-            Row::Near(near)
+            Ranks::Near(near)
         } else {
             let mut ranks = vec![0; order.len()];
             for (word, rank) in order.iter().zip(1..) {
                 ranks[word.index()] = rank;
             }
-            Row::All(ranks.into())
+            Ranks::All(ranks.into())
         }
     }
 }
@@ -206,11 +206,11 @@ fn reach(cape: &Cape) -> usize {
     reach
 }
 
-impl Row {
+impl Ranks {
     fn probability(&self, law: &Law, y: Listed) -> f64 {
         let rank = match self {
             Self::All(ranks) => usize::from(ranks[y.index()]),
-            Self::Near(near) => match near.binary_search_by_key(&y.0, |&(word, _)| word) {
+            Self::Near(near) => match near.binary_search_by_key(&y, |&(word, _)| word) {
                 Ok(at) => near[at].1 as usize,
                 Err(_) => law.len(),
             },

@@ -1,0 +1,165 @@
+//! A vector for any string: stored ones for known words, sums over groups of letters for all others.
+
+use crate::{Error, Result};
+
+/// How often a string's shape counts beside its groups of letters.
+const SHAPE: usize = 8;
+
+/// How many bytes of a string its vector is made of.
+const MOST_BYTES: usize = 64;
+
+/// The vectors of known words, and those of letter groups that all other strings are made of.
+#[derive(Clone)]
+pub(super) struct Vectors {
+    words: Table,
+    ngrams: Table,
+    /// The vectors of the listed words.
+    candidates: Table,
+    /// How long each of them is.
+    lengths: Vec<f32>,
+}
+
+/// Rows of small integers.
+#[derive(Clone)]
+struct Table {
+    data: Vec<i8>,
+    dim: usize,
+}
+
+impl Table {
+    /// Reads a file: eight letters, the numbers of rows and columns, and the rows.
+    fn parse(bytes: &[u8], magic: [u8; 8]) -> Result<Self> {
+        let bad = || Error::Lexicon("a table of vectors is not whole");
+        let header = bytes.first_chunk::<16>().ok_or_else(bad)?;
+        let number = |at: usize| {
+            u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
+                as usize
+        };
+        let (rows, dim) = (number(8), number(12));
+        let data = &bytes[16..];
+        if header[..8] != magic || dim == 0 || rows.checked_mul(dim) != Some(data.len()) {
+            return Err(bad());
+        }
+        Ok(Self { data: data.iter().map(|&byte| byte.cast_signed()).collect(), dim })
+    }
+
+    fn rows(&self) -> usize {
+        self.data.len() / self.dim
+    }
+
+    fn row(&self, i: usize) -> &[i8] {
+        &self.data[i * self.dim..][..self.dim]
+    }
+}
+
+impl Vectors {
+    /// Reads the files of the vectors of words and of letter groups.
+    pub(super) fn parse(words: &[u8], ngrams: &[u8]) -> Result<Self> {
+        let (words, ngrams) =
+            (Table::parse(words, *b"CAPEVEC1")?, Table::parse(ngrams, *b"CAPENGR1")?);
+        if words.dim != ngrams.dim || ngrams.rows() == 0 {
+            return Err(Error::Lexicon("words and vectors do not fit together"));
+        }
+        let candidates = Table { data: Vec::new(), dim: words.dim };
+        Ok(Self { words, ngrams, candidates, lengths: Vec::new() })
+    }
+
+    /// How many words have a vector.
+    pub(super) fn rows(&self) -> usize {
+        self.words.rows()
+    }
+
+    /// Adds a word by its letters, and returns its row.
+    pub(super) fn push(&mut self, word: &str) -> usize {
+        let vector = small(&self.of_letters(word));
+        self.words.data.extend(vector);
+        self.rows() - 1
+    }
+
+    /// Makes the words of these rows the listed ones.
+    pub(super) fn list(&mut self, rows: impl Iterator<Item = usize>) {
+        let data: Vec<i8> = rows.flat_map(|row| self.words.row(row)).copied().collect();
+        let length = |row: &[i8]| dot(row, row).max(1.0).sqrt() as f32;
+        self.lengths = data.chunks_exact(self.words.dim).map(length).collect();
+        self.candidates = Table { data, dim: self.words.dim };
+    }
+
+    /// All stored numbers, for checksums: those of words, then those of letter groups.
+    pub(super) fn bytes(&self) -> [Vec<u8>; 2] {
+        let bytes = |table: &Table| table.data.iter().map(|v| v.cast_unsigned()).collect();
+        [&self.words, &self.ngrams].map(bytes)
+    }
+
+    /// The vector of a row.
+    pub(super) fn of_row(&self, row: usize) -> Vec<i32> {
+        self.words.row(row).iter().map(|&v| i32::from(v)).collect()
+    }
+
+    /// The cosine of each listed word's vector with this one, from exact integers.
+    pub(super) fn cosines(&self, query: &[i32]) -> Vec<f32> {
+        let own: i64 = query.iter().map(|&v| i64::from(v).pow(2)).sum();
+        let own = (own.max(1) as f64).sqrt() as f32;
+        let rows = self.candidates.data.chunks_exact(self.candidates.dim).zip(&self.lengths);
+        rows.map(|(row, length)| {
+            // at most 64 letters with three groups each, and the shape: 200 rows below 2^7, and so below 2^29
+            // with 128 dimensions of 2^7: exact in 32 bits
+            let dot: i32 = row.iter().zip(query).map(|(&a, &b)| i32::from(a) * b).sum();
+            dot as f32 / (own * length)
+        })
+        .collect()
+    }
+
+    /// The sum of the vectors of a string's groups of letters and of its shape. It reads 64 bytes.
+    pub(super) fn of_letters(&self, word: &str) -> Vec<i32> {
+        let mut sum = vec![0; self.ngrams.dim];
+        let mut add = |group: &[u8]| {
+            let row = self.ngrams.row(fnv(group) as usize % self.ngrams.rows());
+            for (sum, &v) in sum.iter_mut().zip(row) {
+                *sum += i32::from(v);
+            }
+        };
+        let word = &word[..word.floor_char_boundary(MOST_BYTES)];
+        let marked = format!("<{}>", word.to_lowercase());
+        let starts: Vec<usize> =
+            marked.char_indices().map(|(at, _)| at).chain([marked.len()]).collect();
+        for n in 3..=5 {
+            for ends in starts.windows(n + 1) {
+                add(&marked.as_bytes()[ends[0]..ends[n]]);
+            }
+        }
+        for _ in 0..SHAPE {
+            add(shape(word).as_bytes());
+        }
+        sum
+    }
+}
+
+/// The shape of a string that is known by its letters alone.
+fn shape(word: &str) -> &'static str {
+    let letters = || word.chars().filter(|c| c.is_alphabetic());
+    if word.bytes().any(|b| b.is_ascii_digit()) {
+        "^0"
+    } else if letters().count() >= 2 && letters().all(char::is_uppercase) {
+        "^AA"
+    } else if word.chars().next().is_some_and(char::is_uppercase) {
+        "^Aa"
+    } else {
+        "^aa"
+    }
+}
+
+/// FNV-1a of 32 bits.
+pub(super) fn fnv(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0x811c_9dc5, |hash, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+fn dot(a: &[i8], b: &[i8]) -> f64 {
+    let sum: i32 = a.iter().zip(b).map(|(&a, &b)| i32::from(a) * i32::from(b)).sum();
+    f64::from(sum)
+}
+
+/// A vector in the range of the stored ones.
+fn small(vector: &[i32]) -> Vec<i8> {
+    let most = vector.iter().map(|v| v.unsigned_abs()).max().unwrap_or(0).max(1);
+    vector.iter().map(|&v| (i64::from(v) * 127 / i64::from(most)) as i8).collect()
+}
