@@ -143,7 +143,7 @@ settings! {
         #[arg(long, env = "CAPE_EPSILON_ORDINARY", value_name = "EPSILON", help_heading = MORE)]
         epsilon_ordinary: Option<f64>,
 
-        /// BaselineKind of text, which decides how it is cut into words [default: prose]
+        /// Kind of text, which decides how it is cut into words [default: prose]
         #[arg(long, env = "CAPE_FORMAT", help_heading = MORE, value_parser = one_of(
             Format::ALL,
             Format::as_str,
