@@ -106,7 +106,7 @@ impl Utility {
         distances.iter().map(of).collect()
     }
 
-    /// The utility of each candidate from what [`Self::context`] and [`Self::nearness`] say.
+    /// The utility of each candidate from what `context` and `nearness` say.
     ///
     /// A logit or a distance that is not finite makes the worst utility: to refuse would tell something
     /// of the true token.
