@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use crate::request::policy::Field;
 
@@ -11,6 +11,8 @@ pub(crate) struct Outgoing {
     pub(crate) root: Node,
     /// All texts in their order, which tells where in which conversation each stands.
     pub(crate) said: Vec<BodyText>,
+    /// The system prompts: for the operator's list alone.
+    pub(crate) system: Vec<String>,
     /// The true texts of users: for the extractor alone.
     pub(crate) prompt: String,
 }
@@ -32,6 +34,8 @@ pub(crate) enum Node {
     Fixed(Value),
     /// A string of parts.
     Text(Vec<Part>),
+    /// A number, whose perturbed text has this index.
+    Number(usize),
     /// JSON to be written in a string.
     InString(Box<Node>),
     List(Vec<Node>),
@@ -71,6 +75,7 @@ impl Node {
                     })
                     .collect(),
             ),
+            Self::Number(i) => number(texts[*i].as_ref()),
             Self::InString(node) => Value::String(node.fill(texts).to_string()),
             Self::List(nodes) => nodes.iter().map(|node| node.fill(texts)).collect(),
             Self::Object(fields) => {
@@ -81,8 +86,39 @@ impl Node {
     }
 }
 
+/// A released number as JSON. A mechanism on tokens may release anything: its digits stand for it then,
+/// so that a number stays a number.
+fn number(released: &str) -> Value {
+    let digits = || released.chars().filter(char::is_ascii_digit).take(15).collect::<String>();
+    let number = serde_json::from_str::<Number>(released.trim()).ok();
+    Value::Number(number.unwrap_or_else(|| digits().parse::<u64>().unwrap_or(0).into()))
+}
+
 impl fmt::Debug for Outgoing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Outgoing({})", self.said.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_number_stays_a_number_whatever_is_released() {
+        for (released, want) in [
+            ("57", json!(57)),
+            ("999912345678901", json!(999_912_345_678_901_u64)),
+            ("1.5", json!(1.5)),
+            ("movie", json!(0)),
+            ("9am, 30", json!(930)),
+            ("1e999", json!(1999)),
+            ("", json!(0)),
+            ("00123456789012345678901234567890", json!(1_234_567_890_123_u64)),
+        ] {
+            assert_eq!(number(released), want, "{released}");
+        }
     }
 }

@@ -7,10 +7,10 @@ use serde_json::{Map, Number, Value};
 
 use super::outgoing::{BodyText, Node, Outgoing, Part};
 use super::pattern;
-use super::rule::{Entry, Rule};
+use super::rule::{Entry, OTHER, Rule};
 use super::segments::{SegmentKind, segments};
 use crate::fault::Refusal;
-use crate::request::policy::{Action, Field, Gate, Names, Policy, Removal};
+use crate::request::policy::{Action, Field, Gate, Names, Policy, Removal, Results};
 
 type Read<T> = Result<T, Refusal>;
 
@@ -38,11 +38,13 @@ pub(crate) fn read_value(
         said: Vec::new(),
         begins: true,
         slots: 0,
+        system: Vec::new(),
         prompt: Vec::new(),
         path: Path(String::new()),
     };
     let root = walk.object(value, table)?;
-    Ok(Outgoing { root, said: walk.said, prompt: walk.prompt.join("\n\n") })
+    let Walk { said, system, prompt, .. } = walk;
+    Ok(Outgoing { root, said, system, prompt: prompt.join("\n\n") })
 }
 
 /// The names that the descriptions of tools declare.
@@ -95,6 +97,8 @@ struct Walk<'a> {
     begins: bool,
     /// The number of texts that are perturbed.
     slots: usize,
+    /// The system prompts.
+    system: Vec<String>,
     /// The texts of users.
     prompt: Vec<String>,
     path: Path,
@@ -116,9 +120,7 @@ impl Walk<'_> {
             Rule::Number(min, max) => Self::number(value, *min, *max),
             Rule::Word(words) => allowed(words.contains(&text)),
             Rule::Model => {
-                let models = &self.policy.models;
-                let listed = models.is_empty() || models.iter().any(|model| model == text);
-                if !listed {
+                if !self.policy.allows(text) {
                     return Err(self.blocked("the operator allows other models", "models"));
                 }
                 allowed(pattern::model(text))
@@ -135,8 +137,9 @@ impl Walk<'_> {
             }
             Rule::Text(field) => Some(self.text(text, *field)?),
             Rule::Tree(field) => Some(self.tree(value, *field)?),
-            Rule::TreeInString(field) => Some(self.tree_in_string(text, *field, rule)?),
-            Rule::TextOrTree(field) => Some(self.text_or_tree(text, *field)?),
+            Rule::Arguments => Some(self.arguments(text)?),
+            Rule::ToolResult => Some(self.tool_result(text)?),
+            Rule::Domain => allowed(pattern::domain(text)),
             Rule::Stop => {
                 let stop = self.policy.stop;
                 self.gate(if pattern::marks(text) { Gate::Pass } else { stop }, "stop")?;
@@ -145,6 +148,10 @@ impl Walk<'_> {
             Rule::Tool => {
                 self.gate(self.policy.tools, "tools")?;
                 allowed(true)
+            }
+            Rule::ServiceTool(entries) => {
+                self.gate(self.policy.tools, "tools")?;
+                Some(self.object(value, entries)?)
             }
             Rule::Schema => {
                 self.gate(self.policy.response_format, "response-format")?;
@@ -158,7 +165,8 @@ impl Walk<'_> {
             Rule::Object(entries) => Some(self.object(value, entries)?),
             Rule::By(tag, kinds) => {
                 let kind = value.get(tag).and_then(Value::as_str).unwrap_or_default();
-                match kinds.iter().find(|(name, _)| *name == kind) {
+                let of = |wanted: &str| kinds.iter().find(|(name, _)| *name == wanted);
+                match of(kind).or_else(|| of(OTHER)) {
                     Some((_, rule)) => return self.value(value, rule),
                     None => None,
                 }
@@ -203,7 +211,8 @@ impl Walk<'_> {
         for (i, item) in value.as_array().into_iter().flatten().enumerate() {
             let before = self.path.index(i);
             self.begins |= apart;
-            nodes.extend(self.value(item, rule)?);
+            // services refuse a message of which nothing is left
+            nodes.extend(self.value(item, rule)?.filter(|node| !is_emptied(item, node)));
             self.path.leave(before);
         }
         Ok(Node::List(nodes))
@@ -213,10 +222,16 @@ impl Walk<'_> {
         if field == Field::User {
             self.prompt.push(text.to_owned());
         }
+        if field == Field::System {
+            self.system.push(text.to_owned());
+        }
         match self.policy.action(field) {
             Action::Pass => {
                 self.said(text, field, true);
                 Ok(Node::Fixed(Value::String(text.to_owned())))
+            }
+            _ if field == Field::System && !self.policy.system_lines.is_empty() => {
+                Ok(Node::Text(self.lines(text)?))
             }
             Action::Block => Err(self.blocked("the operator does not let it through", field.key())),
             Action::Perturb => Ok(Node::Text(self.parts(text, field)?)),
@@ -254,6 +269,32 @@ impl Walk<'_> {
         Ok(parts)
     }
 
+    /// A system prompt by its lines: those that the operator listed as they are, each run of others as
+    /// one text.
+    fn lines(&mut self, text: &str) -> Read<Vec<Part>> {
+        let listed = &self.policy.system_lines;
+        let lines: Vec<(&str, bool)> =
+            text.split_inclusive('\n').map(|line| (line, listed.has(line))).collect();
+        let others: Vec<usize> = (1..).zip(&lines).filter(|(_, l)| !l.1).map(|(i, _)| i).collect();
+        if self.policy.system == Action::Block && !others.is_empty() {
+            let (path, of) = (self.path.0.clone(), lines.len());
+            return Err(Refusal::Unlisted { path, others, of });
+        }
+        let (mut parts, mut start) = (Vec::new(), 0);
+        for run in lines.chunk_by(|a, b| a.1 == b.1) {
+            let len: usize = run.iter().map(|(line, _)| line.len()).sum();
+            let stretch = &text[start..start + len];
+            start += len;
+            if run[0].1 {
+                self.said(stretch, Field::System, true);
+                parts.push(Part::Fixed(stretch.to_owned()));
+            } else {
+                parts.extend(self.parts(stretch, Field::System)?);
+            }
+        }
+        Ok(parts)
+    }
+
     fn part(&mut self, text: &str, field: Field) -> Part {
         // white space is kept by every release: there is nothing to draw
         if text.bytes().all(|b| b" \t\r\n".contains(&b)) {
@@ -269,24 +310,42 @@ impl Walk<'_> {
         self.said.push(BodyText { field, text: text.to_owned(), passes, begins });
     }
 
-    fn tree_in_string(&mut self, text: &str, field: Field, rule: &Rule) -> Read<Node> {
-        if text.is_empty() || self.policy.action(field) != Action::Perturb {
-            return self.text(text, field);
+    fn arguments(&mut self, text: &str) -> Read<Node> {
+        let perturbed = self.policy.tool_calls == Action::Perturb;
+        match serde_json::from_str::<Value>(text) {
+            Ok(value) if perturbed => {
+                Ok(Node::InString(Box::new(self.tree(&value, Field::ToolCalls)?)))
+            }
+            _ => self.text(text, Field::ToolCalls),
         }
-        let value: Value = serde_json::from_str(text).map_err(|_| self.wrong(rule))?;
-        Ok(Node::InString(Box::new(self.tree(&value, field)?)))
     }
 
-    /// JSON keeps its structure where its keys may pass; else it is a text like any other.
-    fn text_or_tree(&mut self, text: &str, field: Field) -> Read<Node> {
-        let keeps = self.policy.tool_names == Names::Pass;
-        let json = keeps && self.policy.action(field) == Action::Perturb;
-        match serde_json::from_str::<Value>(text) {
-            Ok(value @ (Value::Object(_) | Value::Array(_))) if json => {
-                Ok(Node::InString(Box::new(self.tree(&value, field)?)))
-            }
-            _ => self.text(text, field),
+    /// JSON keeps its structure where the operator says so and all its keys may pass; else it is a text
+    /// like any other.
+    fn tool_result(&mut self, text: &str) -> Read<Node> {
+        if self.policy.tool_results == Results::Json
+            && let Ok(value @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(text)
+            && self.keys_pass(&value)
+        {
+            return Ok(Node::InString(Box::new(self.tree(&value, Field::ToolResults)?)));
         }
+        self.text(text, Field::ToolResults)
+    }
+
+    /// Whether every key of a result may be sent.
+    fn keys_pass(&self, value: &Value) -> bool {
+        match value {
+            Value::Array(items) => items.iter().all(|item| self.keys_pass(item)),
+            Value::Object(fields) => {
+                fields.iter().all(|(key, value)| self.is_result_key(key) && self.keys_pass(value))
+            }
+            _ => true,
+        }
+    }
+
+    fn is_result_key(&self, key: &str) -> bool {
+        pattern::key(key)
+            && (self.name(key).is_ok() || self.policy.result_keys.iter().any(|known| known == key))
     }
 
     fn tree(&mut self, value: &Value, field: Field) -> Read<Node> {
@@ -298,11 +357,13 @@ impl Walk<'_> {
             _ if self.policy.action(field) == Action::Block => {
                 return Err(self.blocked("the operator does not let it through", field.key()));
             }
-            Value::Null => Node::Fixed(Value::Null),
+            // structure, as in every JSON that is declared as such
+            Value::Null | Value::Bool(_) => Node::Fixed(value.clone()),
             Value::String(text) => self.text(text, field)?,
-            Value::Bool(_) | Value::Number(_) => {
-                self.gate(self.policy.tool_values, "tool-values")?;
-                Node::Fixed(value.clone())
+            Value::Number(number) => {
+                self.said(&number.to_string(), field, false);
+                self.slots += 1;
+                Node::Number(self.slots - 1)
             }
             Value::Array(items) => {
                 let mut nodes = Vec::with_capacity(items.len());
@@ -321,9 +382,11 @@ impl Walk<'_> {
         let mut nodes = Vec::with_capacity(fields.len());
         for (key, value) in fields {
             let before = self.path.field(key);
-            self.name(key)?;
-            if !pattern::key(key) {
-                return Err(Refusal::Unknown { path: self.path.0.clone() });
+            if field == Field::ToolCalls {
+                self.name(key)?;
+                if !pattern::key(key) {
+                    return Err(Refusal::Unknown { path: self.path.0.clone() });
+                }
             }
             nodes.push((key.clone(), self.tree(value, field)?));
             self.path.leave(before);
@@ -369,4 +432,14 @@ impl Walk<'_> {
         let path = if self.path.0.is_empty() { "the body" } else { &self.path.0 };
         Refusal::Value { path: path.to_owned(), expected: rule.expected() }
     }
+}
+
+/// Whether a message had contents and has none any more.
+fn is_emptied(item: &Value, node: &Node) -> bool {
+    let had = item.get("content").and_then(Value::as_array).is_some_and(|list| !list.is_empty());
+    let Node::Object(fields) = node else { return false };
+    let is_empty = |(name, node): &(String, Node)| {
+        name == "content" && matches!(node, Node::List(nodes) if nodes.is_empty())
+    };
+    had && fields.iter().any(is_empty)
 }
