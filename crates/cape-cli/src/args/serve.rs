@@ -13,12 +13,12 @@ use crate::settings::{CapeSettings, ProxySettings, SettingsFile};
     Settings may also be variables (CAPE_UPSTREAM=…) or lines of cape.toml ([proxy] has the proxy's).\n\
     What may pass besides perturbed text is set in [proxy.policy]; SIGHUP reads it again.")]
 pub(crate) struct ServeArgs {
-    #[command(flatten)]
-    pub(crate) proxy: ProxySettings,
-
     /// Print the settings of --preset, to be copied into cape.toml, and end
     #[arg(long, requires = "preset")]
     pub(crate) show: bool,
+
+    #[command(flatten)]
+    pub(crate) proxy: ProxySettings,
 
     #[command(flatten, next_help_heading = None::<&str>)]
     pub(crate) cape: CapeSettings,

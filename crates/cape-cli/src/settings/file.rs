@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
+use cape_proxy::Action;
 use serde::Deserialize;
 use toml::de::DeTable;
 
@@ -60,12 +61,16 @@ impl File {
     /// The settings of a proxy, with those of its preset where flags and file leave them out.
     pub(crate) fn with_preset(proxy: ProxySettings) -> Done<ProxySettings> {
         let Some(preset) = proxy.preset else { return Ok(proxy) };
-        let file = Self::parse(preset.toml()).map_err(|Wrong { message, .. }| {
+        let mut file = Self::parse(preset.toml()).map_err(|Wrong { message, .. }| {
             Failure::usage(
                 format!("the preset {}: {message}", preset.name()),
                 "it is a defect of cape",
             )
         })?;
+        if proxy.allow_system.is_some() {
+            // a list of lines that pass is for prompts that do not pass as a whole
+            file.proxy.policy.system = Some(Action::Perturb);
+        }
         Ok(proxy.or(file.proxy))
     }
 

@@ -70,7 +70,7 @@ fn schema(rule: &Rule) -> Value {
         | Rule::Stop => {
             json!({"type": "string", "description": rule.expected()})
         }
-        Rule::Tool | Rule::Schema => json!({"type": "object"}),
+        Rule::Tool | Rule::Schema | Rule::Own(_) => json!({"type": "object"}),
         Rule::List(item) | Rule::Each(item) => json!({"type": "array", "items": schema(item)}),
         Rule::Object(entries) | Rule::ServiceTool(entries) => object(entries),
         Rule::By(_, kinds) => {

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use serde_json::{Map, Number, Value};
+use cape_ledger::{Conversation, Place};
+use serde_json::{Map, Number, Value, json};
 
 use crate::request::policy::Field;
 
@@ -26,6 +27,20 @@ pub(crate) struct BodyText {
     pub(crate) passes: bool,
     /// Whether it begins a conversation: it follows from nothing that was said before.
     pub(crate) begins: bool,
+    /// Whether it is a block that only upstream can have made: sent if it did, else left out.
+    pub(crate) own: bool,
+}
+
+impl BodyText {
+    /// Its place in a conversation. What follows does not depend on a block of upstream's own, which
+    /// clients may leave out.
+    pub(crate) fn place(&self, conversation: &mut Conversation) -> Place {
+        if self.own {
+            conversation.clone().next("own", &self.text)
+        } else {
+            conversation.next(self.field.key(), &self.text)
+        }
+    }
 }
 
 /// A part of the body.
@@ -36,6 +51,8 @@ pub(crate) enum Node {
     Text(Vec<Part>),
     /// A number, whose perturbed text has this index.
     Number(usize),
+    /// A block of upstream's own, whose text of this index is empty where it is left out.
+    Own(usize),
     /// JSON to be written in a string.
     InString(Box<Node>),
     List(Vec<Node>),
@@ -77,7 +94,18 @@ impl Node {
             ),
             Self::Number(i) => number(texts[*i].as_ref()),
             Self::InString(node) => Value::String(node.fill(texts).to_string()),
-            Self::List(nodes) => nodes.iter().map(|node| node.fill(texts)).collect(),
+            Self::Own(i) => serde_json::from_str(texts[*i].as_ref()).unwrap_or_default(),
+            Self::List(nodes) => {
+                let left = |node: &&Self| match node {
+                    Self::Own(i) => !texts[*i].as_ref().is_empty(),
+                    _ => true,
+                };
+                let filled = nodes.iter().filter(left).map(|node| node.fill(texts));
+                // services refuse a message of which nothing is left
+                filled
+                    .filter(|item| item.get("role").is_none() || item["content"] != json!([]))
+                    .collect()
+            }
             Self::Object(fields) => {
                 let fields = fields.iter().map(|(name, node)| (name.clone(), node.fill(texts)));
                 Value::Object(fields.collect::<Map<_, _>>())
@@ -102,8 +130,6 @@ impl fmt::Debug for Outgoing {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

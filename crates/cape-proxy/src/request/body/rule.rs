@@ -50,6 +50,9 @@ pub(crate) enum Rule {
     Identity,
     /// An image, a sound, a file.
     Media,
+    /// A block that the service signed or encrypted, and can do without: these fields of it are sent back if
+    /// upstream gave them in this place, else it is left out.
+    Own(&'static [&'static str]),
     /// Left out, whatever it is.
     Strip,
     /// A list.
@@ -81,9 +84,12 @@ impl Rule {
             | Self::Domain
             | Self::Stop => value.is_string(),
             Self::List(_) | Self::Each(_) => value.is_array(),
-            Self::Object(_) | Self::By(..) | Self::Tool | Self::ServiceTool(_) | Self::Schema => {
-                value.is_object()
-            }
+            Self::Object(_)
+            | Self::By(..)
+            | Self::Tool
+            | Self::ServiceTool(_)
+            | Self::Schema
+            | Self::Own(_) => value.is_object(),
             Self::Tree(_) | Self::Identity | Self::Media | Self::Strip => true,
             Self::Either(rules) => rules.iter().any(|rule| rule.takes(value)),
         }
@@ -103,7 +109,7 @@ impl Rule {
             Self::Text(_) | Self::Arguments | Self::ToolResult | Self::Stop => "a string".into(),
             Self::Domain => "a domain: letters, digits and ._*/-, at most 128".into(),
             Self::List(_) | Self::Each(_) => "a list".into(),
-            Self::Object(_) | Self::Tool | Self::ServiceTool(_) | Self::Schema => {
+            Self::Object(_) | Self::Tool | Self::ServiceTool(_) | Self::Schema | Self::Own(_) => {
                 "an object".into()
             }
             Self::By(tag, entries) => {

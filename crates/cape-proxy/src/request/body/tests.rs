@@ -10,6 +10,7 @@ use crate::request::policy::{Action, Gate, Names, Policy, Removal, Results};
 use crate::request::system::SystemLines;
 
 mod presets;
+mod results;
 
 const ROUTES: [(&str, &[Entry]); 5] = [
     ("chat", openai::CHAT),
@@ -304,9 +305,34 @@ fn a_message_of_which_nothing_is_left_is_left_out() {
     let body = json!({"messages": [
         {"role": "user", "content": "a"},
         {"role": "assistant", "content": [{"type": "thinking", "thinking": "b", "signature": "c"}]},
-        {"role": "user", "content": []}]});
+        // a result without contents is one all the same
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "d", "content": []}]}]});
     let outgoing = read(body.to_string().as_bytes(), MESSAGES, &Policy::default()).unwrap();
+    let empty = json!({"type": "tool_result", "tool_use_id": "toolu_1", "content": []});
     let want = json!({"messages": [
-        {"role": "user", "content": "~"}, {"role": "user", "content": []}]});
-    assert_eq!(outgoing.fill(&["~"]), want);
+        {"role": "user", "content": "~"}, {"role": "user", "content": [empty]}]});
+    assert_eq!(outgoing.fill(&["~", ""]), want);
+}
+
+#[test]
+fn a_block_of_the_services_own_is_sent_as_it_came_or_not_at_all() {
+    let block =
+        json!({"type": "thinking", "thinking": "zqcanary", "signature": "c", "x": "zqcanary"});
+    let said = json!({"type": "text", "text": "d"});
+    let body = json!({"messages": [{"role": "assistant", "content": [block, said]}]});
+    let outgoing = read(body.to_string().as_bytes(), MESSAGES, &Policy::default()).unwrap();
+    let own: Vec<bool> = outgoing.said.iter().map(|said| said.own).collect();
+    assert_eq!(own, [true, false]);
+    // it is known by the fields that count
+    let text = json!({"type": "thinking", "thinking": "zqcanary", "signature": "c"}).to_string();
+    assert_eq!(outgoing.said[0].text, text);
+    let sent = |known: &str| outgoing.fill(&[known, "~"])["messages"][0]["content"].clone();
+    let said = json!({"type": "text", "text": "~"});
+    assert_eq!(sent(""), json!([said]));
+    assert_eq!(sent(r#"{"type":"thinking"}"#), json!([{"type": "thinking"}, said]));
+    // without a signature it is nothing that a service would take back
+    let unsigned = json!({"type": "thinking", "thinking": "a", "signature": null});
+    let body = json!({"messages": [{"role": "assistant", "content": [unsigned]}]});
+    let outgoing = read(body.to_string().as_bytes(), MESSAGES, &Policy::default()).unwrap();
+    assert_eq!((outgoing.said.len(), outgoing.fill(&[""; 0])), (0, json!({"messages": []})));
 }

@@ -2,8 +2,8 @@
 
 use super::super::rule::OTHER;
 use super::super::rule::Rule::{
-    By, Domain, Either, Flag, Id, Identity, Integer, List, Media, Model, Number, Object, Schema,
-    ServiceTool, Stop, Strip, Text, Tool, ToolName, ToolResult, Tree, Word,
+    By, Domain, Either, Flag, Id, Identity, Integer, List, Media, Model, Number, Object, Own,
+    Schema, ServiceTool, Stop, Strip, Text, Tool, ToolName, ToolResult, Tree, Word,
 };
 use super::{CACHE, EFFORT, Entry, Rule, TIER, TOKENS};
 use crate::request::policy::Field::{Assistant, System, ToolCalls, User};
@@ -67,6 +67,9 @@ const RESULT: Rule = By(
     ],
 );
 
+/// What a tool that runs at the service gave to it.
+const RESULT_OF_SERVICE: Rule = Own(&["type", "tool_use_id", "content"]);
+
 const ASSISTANT: Rule = Object(&[
     ("role", Word(&["assistant"])),
     (
@@ -96,17 +99,15 @@ const ASSISTANT: Rule = Object(&[
                             ("cache_control", CACHE),
                         ]),
                     ),
-                    // signed or encrypted by the service, so they cannot be perturbed; it can do
-                    // without them
-                    ("thinking", Strip),
-                    ("redacted_thinking", Strip),
-                    ("server_tool_use", Strip),
-                    ("web_search_tool_result", Strip),
-                    ("web_fetch_tool_result", Strip),
-                    ("code_execution_tool_result", Strip),
-                    ("bash_code_execution_tool_result", Strip),
-                    ("text_editor_code_execution_tool_result", Strip),
-                    ("tool_search_tool_result", Strip),
+                    ("thinking", Own(&["type", "thinking", "signature"])),
+                    ("redacted_thinking", Own(&["type", "data"])),
+                    ("server_tool_use", Own(&["type", "id", "name", "input"])),
+                    ("web_search_tool_result", RESULT_OF_SERVICE),
+                    ("web_fetch_tool_result", RESULT_OF_SERVICE),
+                    ("code_execution_tool_result", RESULT_OF_SERVICE),
+                    ("bash_code_execution_tool_result", RESULT_OF_SERVICE),
+                    ("text_editor_code_execution_tool_result", RESULT_OF_SERVICE),
+                    ("tool_search_tool_result", RESULT_OF_SERVICE),
                 ],
             )),
         ]),

@@ -2,7 +2,7 @@
 
 use super::super::rule::Rule::{
     Arguments, By, Domain, Either, Flag, Identity, Integer, List, Media, Model, Number, Object,
-    ResponseId, Schema, ServiceTool, Strip, Text, Tool, ToolName, ToolResult, Word,
+    Own, ResponseId, Schema, ServiceTool, Strip, Text, Tool, ToolName, ToolResult, Word,
 };
 use super::{CACHE_RETENTION, CALL, EFFORT, Entry, Rule, SEARCH_SIZE, TIER, TOKENS};
 use crate::request::policy::Field::{Assistant, System, ToolCalls, User};
@@ -139,9 +139,8 @@ const ITEM: Rule = By(
             ]),
         ),
         ("local_shell_call_output", OUTPUT),
-        // the service's own thoughts and searches: it can do without them, and nobody can tell what is
-        // in them
-        ("reasoning", Strip),
+        ("reasoning", Own(&["type", "summary", "encrypted_content"])),
+        // the service can do without its searches
         ("web_search_call", Strip),
     ],
 );

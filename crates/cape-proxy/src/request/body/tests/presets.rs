@@ -4,6 +4,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::super::outgoing::Outgoing;
 use super::super::read;
 use super::super::rule::Entry;
 use super::{canaries, sings};
@@ -58,8 +59,7 @@ impl Fixture {
         let mut parts = pointer.split('/').skip(1);
         let system = self.policy().system == Action::Pass;
         match (parts.next().unwrap_or_default(), parts.next()) {
-            ("tools", Some(_)) => true,
-            ("output_config" | "text", Some("format")) => true,
+            ("tools", Some(_)) | ("output_config" | "text", Some("format")) => true,
             ("system" | "instructions", _) => system,
             ("messages" | "input", Some(i)) => {
                 let role = self
@@ -128,6 +128,13 @@ fn with_canary(value: &Value, canary: &Value) -> Vec<Value> {
     all
 }
 
+/// The body with its texts, and without blocks of the service's own: none was ever given.
+fn filled(outgoing: &Outgoing, mark: impl Fn(&str) -> String) -> Value {
+    let texts = outgoing.said.iter().filter(|said| !said.passes);
+    let texts = texts.map(|said| if said.own { String::new() } else { mark(&said.text) });
+    outgoing.fill(&texts.collect::<Vec<_>>())
+}
+
 #[test]
 fn no_canary_leaves_by_a_place_that_is_the_users() {
     for (name, fixture) in fixtures() {
@@ -145,12 +152,12 @@ fn no_canary_leaves_by_a_place_that_is_the_users() {
                         refused += 1;
                         continue;
                     };
-                    let filled = outgoing.fill(&vec!["~"; outgoing.texts().count()]);
-                    if !sings(&filled) {
-                        perturbed += 1;
-                    } else {
+                    let filled = filled(&outgoing, |_| "~".into());
+                    if sings(&filled) {
                         assert!(fixture.may_pass(place), "{name}: {place}: {filled}");
                         passed += 1;
+                    } else {
+                        perturbed += 1;
                     }
                 }
             }
@@ -172,8 +179,7 @@ fn outgoing_bodies() {
             Ok(_) => "0".to_owned(),
             Err(_) => format!("<{text}>"),
         };
-        let texts: Vec<String> = outgoing.texts().map(mark).collect();
-        let sent = serde_json::to_string_pretty(&outgoing.fill(&texts)).unwrap();
+        let sent = serde_json::to_string_pretty(&filled(&outgoing, mark)).unwrap();
         insta::assert_snapshot!(name, sent);
     }
 }
