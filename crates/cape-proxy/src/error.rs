@@ -15,8 +15,11 @@ pub enum Error {
         "with an extractor, earlier answers hold private words: `assistant` cannot be \"pass\""
     )]
     RewrittenPass,
-    /// The mechanism promises nothing that a proxy could rely on.
-    #[error("the proxy needs a mechanism with a proven privacy loss for any two words")]
+    /// The mechanism promises nothing that a proxy could rely on, or does not draw word by word.
+    #[error(
+        "the proxy needs Cape's own mechanism: it has a proven privacy loss for any two words, and \
+         draws for a word once"
+    )]
     Unproven,
     /// The HTTP client cannot be made.
     #[error("the client for upstream cannot be made")]

@@ -25,4 +25,4 @@ mod upstream;
 pub use error::Error;
 pub use request::policy::{Action, Gate, Names, Policy, Removal};
 pub use server::{Service, router, run};
-pub use settings::Settings;
+pub use settings::{Memory, Settings};

@@ -7,3 +7,4 @@ pub(crate) mod policy;
 pub(crate) mod receive;
 pub(crate) mod releaser;
 pub(crate) mod route;
+pub(crate) mod user;

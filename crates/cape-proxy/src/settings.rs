@@ -4,8 +4,37 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use cape_ledger::Limits;
+use serde::Deserialize;
 
 use crate::request::policy::Policy;
+
+/// How long a word becomes the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Memory {
+    /// As long as the account lasts: an API key and a user id.
+    #[default]
+    Account,
+    /// In one conversation, which is known by its texts up to the user's first.
+    Conversation,
+    /// In one request.
+    None,
+}
+
+impl Memory {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Account, Self::Conversation, Self::None];
+
+    /// As it appears in settings.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Account => "account",
+            Self::Conversation => "conversation",
+            Self::None => "none",
+        }
+    }
+}
 
 /// What the operator sets.
 #[derive(Clone, Debug)]
@@ -38,7 +67,12 @@ pub struct Settings {
     pub ledger: Option<String>,
     /// The ledger's key file.
     pub ledger_key: Option<PathBuf>,
-    /// The days that a message is remembered without being sent again.
+    /// How long a word becomes the same.
+    pub memory: Memory,
+    /// Whether text that the service may know is drawn with the user's own map. Then the service can look
+    /// up any word.
+    pub shared_map: bool,
+    /// The days that an answer is remembered without being sent again.
     pub remember_days: u32,
     /// The limits on what may be spent.
     pub limits: Limits,
@@ -63,6 +97,8 @@ impl Default for Settings {
             tls_key: None,
             ledger: None,
             ledger_key: None,
+            memory: Memory::default(),
+            shared_map: false,
             remember_days: 90,
             limits: Limits::default(),
             policy: Policy::default(),

@@ -5,6 +5,7 @@ use cape::levels::Profile;
 use cape::units;
 use cape_models::Arithmetic;
 use cape_models::BaselineKind;
+use cape_proxy::Memory;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde::Deserialize;
 
@@ -29,6 +30,15 @@ pub(crate) fn profiles() -> impl TypedValueParser<Value = Profile> {
         Profile::as_str,
         [personal, everything, "Names, numbers and uncommon words"],
     )
+}
+
+pub(crate) fn memories() -> impl TypedValueParser<Value = Memory> {
+    let about = [
+        "For an API key and a user id, as long as they last",
+        "In one conversation: what a word becomes in several can be compared",
+        "In one request: all words are drawn, and paid for, again each time",
+    ];
+    one_of(Memory::ALL, Memory::as_str, about)
 }
 
 pub(crate) fn contexts() -> impl TypedValueParser<Value = Context> {

@@ -4,11 +4,12 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use cape_ledger::{Limits, Micros};
-use cape_proxy::Policy;
+use cape_ledger::{Each, Limits, Micros};
+use cape_proxy::{Memory, Policy};
 use clap::Args;
 use serde::Deserialize;
 
+use super::choices::memories;
 use super::{Setting, settings};
 
 /// Headings of `--help`; settings under them are no part of `-h`.
@@ -36,6 +37,11 @@ settings! {
         /// [default: cape/ledger.key in the user's data folder]
         #[arg(long, env = "CAPE_LEDGER_KEY", value_name = "FILE", help_heading = LEDGER)]
         ledger_key: Option<PathBuf>,
+
+        /// How long a word becomes the same, and is paid for once [default: account]
+        #[arg(long, env = "CAPE_PROXY_MEMORY", value_name = "LENGTH", value_parser = memories(),
+            help_heading = LEDGER)]
+        memory: Option<Memory>,
 
         #[command(flatten, next_help_heading = LEDGER)]
         limits: LimitSettings,
@@ -72,6 +78,8 @@ settings! {
         idle_timeout: Option<u64>,
         #[arg(skip)]
         grace: Option<u64>,
+        #[arg(skip)]
+        shared_map: bool,
         #[arg(skip)]
         remember_days: Option<u32>,
     }
@@ -112,12 +120,39 @@ settings! {
         /// ε that all keys together may spend in total
         #[arg(long = "limit-total", env = "CAPE_LIMIT_TOTAL", value_name = "EPSILON")]
         total: Option<Micros>,
+
+        /// Maps that a key may open in a day (UTC)
+        #[arg(long = "limit-maps-key-day", env = "CAPE_LIMIT_MAPS_KEY_DAY", value_name = "MAPS")]
+        maps_key_day: Option<u64>,
+
+        /// Maps that a key may open in total
+        #[arg(long = "limit-maps-key", env = "CAPE_LIMIT_MAPS_KEY", value_name = "MAPS")]
+        maps_key: Option<u64>,
+
+        /// Maps that all keys together may open in a day (UTC)
+        #[arg(long = "limit-maps-day", env = "CAPE_LIMIT_MAPS_DAY", value_name = "MAPS")]
+        maps_day: Option<u64>,
+
+        /// Maps that all keys together may open in total
+        #[arg(long = "limit-maps-total", env = "CAPE_LIMIT_MAPS_TOTAL", value_name = "MAPS")]
+        maps_total: Option<u64>,
     }
 }
 
 impl From<LimitSettings> for Limits {
-    fn from(LimitSettings { key_day, key, day, total }: LimitSettings) -> Self {
-        Self { key_day, key, day, total }
+    fn from(given: LimitSettings) -> Self {
+        Self {
+            key_day: given.key_day,
+            key: given.key,
+            day: given.day,
+            total: given.total,
+            maps: Each {
+                key_day: given.maps_key_day,
+                key: given.maps_key,
+                day: given.maps_day,
+                total: given.maps_total,
+            },
+        }
     }
 }
 
@@ -139,6 +174,8 @@ impl From<ProxySettings> for cape_proxy::Settings {
             tls_key: given.tls_key,
             ledger: given.ledger.ledger,
             ledger_key: given.ledger_key,
+            memory: given.memory.unwrap_or_default(),
+            shared_map: given.shared_map,
             remember_days: given.remember_days.unwrap_or(default.remember_days),
             limits: given.limits.into(),
             policy: given.policy.unwrap_or_default(),

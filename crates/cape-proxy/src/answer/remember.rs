@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use cape_ledger::{Conversation, Cost, Fresh, Spender};
+use cape_ledger::{Answer, Conversation};
 use serde_json::{Value, json};
 
 use super::from_events::StreamedAnswer;
@@ -19,7 +19,6 @@ pub(crate) struct AwaitedAnswer {
     releaser: Arc<Releaser>,
     route: &'static Route,
     policy: Policy,
-    who: Spender,
     after: Conversation,
     /// A longer answer could not come back in a request.
     max_body: usize,
@@ -31,7 +30,6 @@ impl AwaitedAnswer {
         releaser: &Arc<Releaser>,
         route: &'static Route,
         policy: &Policy,
-        who: Spender,
         after: Conversation,
         max_body: usize,
     ) -> Option<Self> {
@@ -39,7 +37,7 @@ impl AwaitedAnswer {
         let policy = Policy { tool_names: Names::Pass, ..policy.clone() };
         let releaser = Arc::clone(releaser);
         let comes_back = !matches!(route.answer, AnswerFormat::Completion | AnswerFormat::Vectors);
-        comes_back.then_some(Self { releaser, route, policy, who, after, max_body })
+        comes_back.then_some(Self { releaser, route, policy, after, max_body })
     }
 
     /// Remembers an answer that came whole and is given as it came.
@@ -64,13 +62,13 @@ impl AwaitedAnswer {
         if messages.is_empty() {
             return;
         }
-        if self.releaser.remember(&self.who, messages).await.is_err() {
+        if self.releaser.remember(&messages).await.is_err() {
             tracing::warn!("an answer is not remembered");
         }
     }
 
     /// The messages to remember; none where the texts of the two do not correspond.
-    fn places(&self, own: &Value, given: &Value) -> Option<Vec<Fresh>> {
+    fn places(&self, own: &Value, given: &Value) -> Option<Vec<Answer>> {
         let (own, given) = (self.said(own)?, self.said(given)?);
         let kind = |said: &BodyText| (said.field, said.passes);
         if !own.iter().map(kind).eq(given.iter().map(kind)) {
@@ -81,7 +79,7 @@ impl AwaitedAnswer {
         for (own, given) in own.into_iter().zip(given) {
             let place = conversation.next(given.field.key(), &given.text);
             if !given.passes {
-                messages.push(Fresh { place, text: own.text, cost: Cost::default() });
+                messages.push(Answer { place, text: own.text });
             }
         }
         Some(messages)

@@ -6,12 +6,14 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Method, Response};
 
+use super::log::Told;
 use super::service::Service;
 use crate::answer::pass::pass;
 use crate::answer::remember::AwaitedAnswer;
 use crate::answer::rewrite::Rewriter;
-use crate::fault::{Dialect, Fault};
+use crate::fault::{Dialect, Fault, Refusal};
 use crate::request::route::{AnswerFormat, Route};
+use crate::request::user::user;
 use crate::request::{body, headers};
 
 /// POST /v1/…: sends a request on once nothing in it is private.
@@ -31,14 +33,17 @@ async fn exchange(
 ) -> Result<Response<Body>, Fault> {
     let permit = service.permit()?;
     let client = headers::sent(request.headers())?;
-    let who = service.spender(request.headers());
+    let own = request.headers().clone();
     let bytes = service.receive(request).await?;
     let policy = service.policy();
-    let outgoing = body::read(&bytes, route.table, &policy)?;
-    let released = service.release(&who, &outgoing.said).await?;
+    let value = serde_json::from_slice(&bytes).map_err(Refusal::from)?;
+    let outgoing = body::read_value(&value, route.table, &policy)?;
+    let account = service.account(&own, &user(&value));
+    let released = service.release(&account, &outgoing.said).await?;
+    let told = Told::new(&account, &released);
     let mut body = outgoing.fill(&released.texts);
     let (releaser, after) = (&service.releaser, released.after);
-    let awaited = AwaitedAnswer::new(releaser, route, &policy, who, after, service.max_body);
+    let awaited = AwaitedAnswer::new(releaser, route, &policy, after, service.max_body);
     let extractor = service.extractor.as_ref().filter(|_| route.answer != AnswerFormat::Vectors);
     let rewriter = extractor.map(|extractor| Rewriter::new(extractor, outgoing.prompt, &mut body));
     let answered = async {
@@ -51,7 +56,7 @@ async fn exchange(
     };
     // what is spent is spent, whatever comes of it
     let mut response = answered.await.unwrap_or_else(|fault| fault.response(route.dialect));
-    response.extensions_mut().insert(released.spent);
+    response.extensions_mut().insert(told);
     Ok(response)
 }
 

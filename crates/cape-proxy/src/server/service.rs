@@ -8,7 +8,7 @@ use axum::http::HeaderMap;
 use cape::privacy::{Evidence, Notion};
 use cape::sanitizer::Sanitizer;
 use cape::text::Release;
-use cape_ledger::{Cost, Ledger, Spender};
+use cape_ledger::{Account, Ledger};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::metrics::Metrics;
@@ -45,7 +45,8 @@ impl Service {
         ledger: Ledger,
     ) -> Result<Arc<Self>, Error> {
         let guarantee = sanitizer.guarantee();
-        if guarantee.notion != Notion::Ldp || guarantee.evidence == Evidence::None {
+        let proven = guarantee.notion == Notion::Ldp && guarantee.evidence != Evidence::None;
+        if sanitizer.cape().is_none() || !proven {
             return Err(Error::Unproven);
         }
         let extractor = Extractor::new(settings)?.map(Arc::new);
@@ -57,7 +58,7 @@ impl Service {
         let base = settings.upstream.as_deref().unwrap_or_default();
         Ok(Arc::new(Self {
             policy: RwLock::new(Arc::new(settings.policy.clone())),
-            releaser: Arc::new(Releaser::start(sanitizer, ledger, settings.limits)?),
+            releaser: Arc::new(Releaser::start(sanitizer, ledger, settings)?),
             upstream: Upstream::new("the upstream", base, timeout, idle)?,
             extractor,
             metrics: Metrics::default(),
@@ -97,9 +98,9 @@ impl Service {
         self.permits.available_permits() > 0
     }
 
-    /// The spender that a client's headers name.
-    pub(super) fn spender(&self, client: &HeaderMap) -> Spender {
-        self.releaser.ledger.spender(headers::key(client))
+    /// The account of a user under the API key of a client's headers.
+    pub(super) fn account(&self, client: &HeaderMap, user: &str) -> Account {
+        self.releaser.ledger.account(headers::key(client), user)
     }
 
     /// The whole body of a request.
@@ -110,24 +111,24 @@ impl Service {
     /// Releases the texts of a conversation, timed and counted.
     pub(super) async fn release(
         &self,
-        who: &Spender,
+        account: &Account,
         said: &[BodyText],
     ) -> Result<Released, Fault> {
         let started = Instant::now();
-        let released = self.releaser.conversation(who, said).await?;
+        let released = self.releaser.conversation(account, said).await?;
         self.metrics.released(started.elapsed(), released.spent);
         Ok(released)
     }
 
-    /// Releases one text without remembering it, timed and counted.
-    pub(super) async fn release_once(
+    /// Releases one text of the user's own, timed and counted.
+    pub(super) async fn release_text(
         &self,
-        who: &Spender,
+        account: &Account,
         text: &str,
-    ) -> Result<(Release, Cost), Fault> {
+    ) -> Result<(Release, Released), Fault> {
         let started = Instant::now();
-        let (release, spent) = self.releaser.once(who, text).await?;
-        self.metrics.released(started.elapsed(), spent);
-        Ok((release, spent))
+        let (release, released) = self.releaser.text(account, text).await?;
+        self.metrics.released(started.elapsed(), released.spent);
+        Ok((release, released))
     }
 }
