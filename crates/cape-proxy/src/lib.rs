@@ -23,6 +23,6 @@ mod settings;
 mod upstream;
 
 pub use error::Error;
-pub use request::policy::{Action, Gate, Names, Policy, Removal};
+pub use request::policy::{Action, Calls, Gate, Names, Policy, Removal};
 pub use server::{Service, router, run};
 pub use settings::{Memory, Settings};

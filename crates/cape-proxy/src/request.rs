@@ -2,6 +2,7 @@
 
 pub(crate) mod body;
 pub(crate) mod headers;
+pub(crate) mod notice;
 mod perturber;
 pub(crate) mod policy;
 pub(crate) mod receive;

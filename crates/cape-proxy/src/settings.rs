@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
+use cape::Wanted;
 use cape_ledger::Limits;
 use serde::Deserialize;
 
@@ -51,6 +52,10 @@ pub struct Settings {
     pub timeout: u64,
     /// The seconds that upstream may pause in an answer.
     pub idle_timeout: u64,
+    /// What is put back into answers; nothing if empty.
+    pub restore: Vec<Wanted>,
+    /// Whether a line in the system prompt tells the service that some details are substitutes.
+    pub notice: bool,
     /// The address of an OpenAI-compatible model that rewrites answers with the true prompt at hand.
     pub extractor_url: Option<String>,
     /// The name of that model.
@@ -89,6 +94,8 @@ impl Default for Settings {
             max_requests: 64,
             timeout: 120,
             idle_timeout: 120,
+            restore: Wanted::DEFAULT.to_vec(),
+            notice: false,
             extractor_url: None,
             extractor_model: None,
             extractor_elsewhere: false,

@@ -36,8 +36,7 @@ pub enum Wanted {
 
 impl Wanted {
     /// All of them.
-    pub const ALL: [Self; 4] =
-        [Self::Persons, Self::Identifiers, Self::OtherNames, Self::Values];
+    pub const ALL: [Self; 4] = [Self::Persons, Self::Identifiers, Self::OtherNames, Self::Values];
 
     /// The words that are put back unless told otherwise.
     pub const DEFAULT: [Self; 2] = [Self::Persons, Self::Identifiers];

@@ -1,5 +1,8 @@
 //! Settings that are one of a few names, and what help says of each.
 
+use std::str::FromStr;
+
+use cape::Wanted;
 use cape::context::Context;
 use cape::levels::Profile;
 use cape::units;
@@ -55,6 +58,33 @@ pub(crate) fn arithmetics() -> impl TypedValueParser<Value = Arithmetic> {
         "Weights and activations of 8 bits: the fastest and the least exact",
     ];
     one_of(Arithmetic::ALL, Arithmetic::name, about)
+}
+
+/// What is put back into answers: a list in the file, names with commas between them as a flag.
+#[derive(Clone, Deserialize)]
+#[serde(try_from = "Vec<String>")]
+pub(crate) struct Restored(pub(super) Vec<Wanted>);
+
+impl TryFrom<Vec<String>> for Restored {
+    type Error = String;
+
+    fn try_from(names: Vec<String>) -> Result<Self, String> {
+        let named = |name: &String| Wanted::ALL.into_iter().find(|own| own.as_str() == name);
+        let unknown = || {
+            let all = Wanted::ALL.map(Wanted::as_str).join(", ");
+            format!("unknown name, expected any of {all}")
+        };
+        names.iter().map(|name| named(name).ok_or_else(unknown)).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+impl FromStr for Restored {
+    type Err = String;
+
+    fn from_str(names: &str) -> Result<Self, String> {
+        let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
+        Self::try_from(names.map(str::to_owned).collect::<Vec<_>>())
+    }
 }
 
 /// The kind of a text.

@@ -9,7 +9,7 @@ use cape_proxy::{Memory, Policy};
 use clap::Args;
 use serde::Deserialize;
 
-use super::choices::memories;
+use super::choices::{Restored, memories};
 use super::{Setting, settings};
 
 /// Headings of `--help`; settings under them are no part of `-h`.
@@ -45,6 +45,16 @@ settings! {
 
         #[command(flatten, next_help_heading = LEDGER)]
         limits: LimitSettings,
+
+        /// Which of your words are put back into answers: any of persons, identifiers, other-names (places,
+        /// organisations) and values (numbers, dates), with commas; none if empty [default:
+        /// persons,identifiers]
+        #[arg(long, env = "CAPE_RESTORE", value_name = "NAMES", help_heading = ANSWERS)]
+        restore: Option<Restored>,
+
+        /// Tell the service, in the system prompt, that some details are substitutes
+        #[arg(long, env = "CAPE_NOTICE", help_heading = ANSWERS)]
+        notice: bool,
 
         /// OpenAI-compatible address of a model that rewrites answers with the true prompt at hand
         #[arg(long, env = "CAPE_EXTRACTOR_URL", value_name = "URL", help_heading = ANSWERS)]
@@ -166,6 +176,8 @@ impl From<ProxySettings> for cape_proxy::Settings {
             max_requests: given.max_requests.unwrap_or(default.max_requests),
             timeout: given.timeout.unwrap_or(default.timeout),
             idle_timeout: given.idle_timeout.unwrap_or(default.idle_timeout),
+            restore: given.restore.map_or(default.restore, |Restored(wanted)| wanted),
+            notice: given.notice,
             extractor_url: given.extractor_url,
             extractor_model: given.extractor_model,
             extractor_elsewhere: given.extractor_elsewhere,

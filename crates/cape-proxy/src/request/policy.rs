@@ -14,6 +14,20 @@ pub enum Action {
     Block,
 }
 
+/// The treatment of the arguments of tool calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Calls {
+    /// Their strings are drawn anew, unless they are upstream's own.
+    Perturb,
+    /// The same, and on their way to the client's tools they get the user's names.
+    Restore,
+    /// They are sent unchanged.
+    Pass,
+    /// The request is refused.
+    Block,
+}
+
 /// The treatment of something that cannot be perturbed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -56,7 +70,7 @@ pub struct Policy {
     /// System prompts and instructions.
     pub system: Action,
     /// Strings in the arguments of tool calls.
-    pub tool_calls: Action,
+    pub tool_calls: Calls,
     /// Results of tools.
     pub tool_results: Action,
     /// Fenced and inline code in a text that is perturbed.
@@ -87,7 +101,7 @@ impl Default for Policy {
             user: Action::Perturb,
             assistant: Action::Perturb,
             system: Action::Block,
-            tool_calls: Action::Perturb,
+            tool_calls: Calls::Perturb,
             tool_results: Action::Perturb,
             code: Action::Perturb,
             urls: Action::Perturb,
@@ -119,7 +133,11 @@ impl Policy {
             Field::User => self.user,
             Field::Assistant => self.assistant,
             Field::System => self.system,
-            Field::ToolCalls => self.tool_calls,
+            Field::ToolCalls => match self.tool_calls {
+                Calls::Perturb | Calls::Restore => Action::Perturb,
+                Calls::Pass => Action::Pass,
+                Calls::Block => Action::Block,
+            },
             Field::ToolResults => self.tool_results,
         }
     }

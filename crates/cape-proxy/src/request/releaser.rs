@@ -46,7 +46,6 @@ pub(crate) struct ReleasedText {
 }
 
 /// What is sent for a text.
-#[allow(dead_code, reason = "whose words they are is for whoever puts names back")]
 pub(crate) enum Sent {
     /// The service's own words: the client was given these for them, and sent them back unchanged.
     Own(String),

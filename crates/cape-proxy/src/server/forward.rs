@@ -8,13 +8,15 @@ use axum::http::{HeaderMap, Method, Response};
 
 use super::log::Told;
 use super::service::Service;
-use crate::answer::pass::pass;
+use crate::answer::names::Names;
+use crate::answer::pass::{give, pass};
 use crate::answer::remember::AwaitedAnswer;
 use crate::answer::rewrite::Rewriter;
 use crate::fault::{Dialect, Fault, Refusal};
+use crate::request::policy::Calls;
 use crate::request::route::{AnswerFormat, Route};
 use crate::request::user::user;
-use crate::request::{body, headers};
+use crate::request::{body, headers, notice};
 
 /// POST /v1/…: sends a request on once nothing in it is private.
 pub(super) async fn forward(
@@ -42,6 +44,16 @@ async fn exchange(
     let released = service.release(&account, &outgoing.said).await?;
     let told = Told::new(&account, &released);
     let mut body = outgoing.fill(&released.texts);
+    let names = match service.releaser.sanitizer.cape() {
+        Some(cape) if route.answer != AnswerFormat::Vectors => {
+            let calls = policy.tool_calls == Calls::Restore;
+            Names::new(cape, &service.restore, calls, &outgoing.said, &released, &body)
+        }
+        _ => None,
+    };
+    if service.notice {
+        notice::add(&mut body, route.answer);
+    }
     let (releaser, after) = (&service.releaser, released.after);
     let awaited = AwaitedAnswer::new(releaser, route, &policy, after, service.max_body);
     let extractor = service.extractor.as_ref().filter(|_| route.answer != AnswerFormat::Vectors);
@@ -49,9 +61,12 @@ async fn exchange(
     let answered = async {
         let body = Some(body.to_string());
         let answer = service.upstream.ask(Method::POST, route.path, client, body).await?;
-        match rewriter.filter(|_| answer.status().is_success()) {
-            Some(rewriter) => rewriter.rewrite(answer, route, permit, awaited).await,
-            None => pass(answer, route.dialect, permit, awaited).await,
+        if !answer.status().is_success() {
+            return pass(answer, route.dialect, permit).await;
+        }
+        match rewriter {
+            Some(rewriter) => rewriter.rewrite(answer, route, permit, awaited, names).await,
+            None => give(answer, route, permit, awaited, names).await,
         }
     };
     // what is spent is spent, whatever comes of it
@@ -67,5 +82,5 @@ pub(super) async fn models(
 ) -> Result<Response<Body>, Fault> {
     let (permit, client) = (service.permit()?, headers::sent(&client)?);
     let answer = service.upstream.ask(Method::GET, "models", client, None).await?;
-    pass(answer, Dialect::OpenAi, permit, None).await
+    pass(answer, Dialect::OpenAi, permit).await
 }

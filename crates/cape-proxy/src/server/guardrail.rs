@@ -108,12 +108,12 @@ fn passes(asked: &Value, policy: &Policy) -> Result<(), Refusal> {
     let passed = [
         ("images", "media", false),
         ("tools", "tools", policy.tools == Gate::Pass),
-        ("tool_calls", "tool-calls", policy.tool_calls == Action::Pass),
+        ("tool_calls", "tool-calls", policy.action(Field::ToolCalls) == Action::Pass),
     ];
     let calls = |message: &Value| !message["tool_calls"].is_null();
     let messages = asked["structured_messages"].as_array();
     if messages.is_some_and(|messages| messages.iter().any(calls))
-        && policy.tool_calls != Action::Pass
+        && policy.action(Field::ToolCalls) != Action::Pass
     {
         let (path, why) = ("structured_messages".into(), "a guardrail can change texts alone");
         return Err(Refusal::Blocked { path, why, key: "tool-calls" });

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use axum::extract::Request;
 use axum::http::HeaderMap;
+use cape::Wanted;
 use cape::privacy::{Evidence, Notion};
 use cape::sanitizer::Sanitizer;
 use cape::text::Release;
@@ -29,6 +30,10 @@ pub struct Service {
     pub(super) releaser: Arc<Releaser>,
     pub(super) upstream: Upstream,
     pub(super) extractor: Option<Arc<Extractor>>,
+    /// What is put back into answers.
+    pub(super) restore: Vec<Wanted>,
+    /// Whether the service is told of substitutes.
+    pub(super) notice: bool,
     pub(super) metrics: Metrics,
     permits: Arc<Semaphore>,
     pub(super) max_body: usize,
@@ -50,7 +55,8 @@ impl Service {
             return Err(Error::Unproven);
         }
         let extractor = Extractor::new(settings)?.map(Arc::new);
-        if extractor.is_some() && settings.policy.assistant == Action::Pass {
+        let changed = extractor.is_some() || !settings.restore.is_empty();
+        if changed && settings.policy.assistant == Action::Pass {
             return Err(Error::RewrittenPass);
         }
         let timeout = Duration::from_secs(settings.timeout);
@@ -61,6 +67,8 @@ impl Service {
             releaser: Arc::new(Releaser::start(sanitizer, ledger, settings)?),
             upstream: Upstream::new("the upstream", base, timeout, idle)?,
             extractor,
+            restore: settings.restore.clone(),
+            notice: settings.notice,
             metrics: Metrics::default(),
             permits: Arc::new(Semaphore::new(settings.max_requests)),
             max_body: settings.max_body,
@@ -74,9 +82,10 @@ impl Service {
         Arc::clone(&self.policy.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Sets the policy of the requests to come, unless the extractor forbids it.
+    /// Sets the policy of the requests to come, unless answers that hold private words forbid it.
     pub fn set_policy(&self, policy: Policy) -> Result<(), Error> {
-        if self.extractor.is_some() && policy.assistant == Action::Pass {
+        let changed = self.extractor.is_some() || !self.restore.is_empty();
+        if changed && policy.assistant == Action::Pass {
             return Err(Error::RewrittenPass);
         }
         *self.policy.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);

@@ -14,6 +14,8 @@ pub struct Restoring {
     restorer: Restorer,
     /// The text since the last white space.
     chunk: String,
+    /// Whether the text before it was finished without white space: whoever joins the two has one word.
+    joined: bool,
     line: Line,
     fence: Option<Fence>,
     /// Whether the last character was a carriage return.
@@ -26,15 +28,23 @@ pub struct Restoring {
 /// The line as far as it has come.
 #[derive(Default)]
 struct Line {
-    /// The white space that it begins with, until something else came.
-    indent: Option<usize>,
-    /// Whether something came.
+    /// Whether white space stands before the rest.
+    indented: bool,
+    /// Whether there is a rest.
     begun: bool,
     /// Whether it has a backtick.
     ticked: bool,
-    /// Whether it begins a fence, or ends one if it has nothing else.
-    opens: bool,
-    closes: bool,
+    edge: Edge,
+}
+
+/// What a line does to a block of code.
+#[derive(Default, PartialEq, Eq)]
+enum Edge {
+    #[default]
+    Nothing,
+    Opens,
+    /// If nothing else comes.
+    Closes,
 }
 
 /// A block of code that is open.
@@ -45,8 +55,17 @@ struct Fence {
 
 impl Restoring {
     pub(super) fn new(restorer: Restorer) -> Self {
-        let (chunk, line) = (String::new(), Line::default());
-        Self { restorer, chunk, line, fence: None, returned: false, stopped: false, count: 0 }
+        let (chunk, joined, line) = (String::new(), false, Line::default());
+        Self {
+            restorer,
+            chunk,
+            joined,
+            line,
+            fence: None,
+            returned: false,
+            stopped: false,
+            count: 0,
+        }
     }
 
     /// The text that can be shown once this has come: all but a word that may go on.
@@ -60,17 +79,17 @@ impl Restoring {
                 continue;
             }
             self.flush(&mut shown);
+            self.joined = false;
             shown.push(c);
             match c {
                 '\n' => self.end_line(),
-                _ if !self.line.begun => *self.line.indent.get_or_insert(0) += 1,
-                _ => {}
+                _ => self.line.indented |= !self.line.begun,
             }
         }
         shown
     }
 
-    /// The rest.
+    /// The rest. What comes after it is another text, which a client may join to this one.
     pub fn finish(&mut self) -> String {
         let mut shown = String::new();
         self.flush(&mut shown);
@@ -89,7 +108,8 @@ impl Restoring {
         }
         let chunk = std::mem::take(&mut self.chunk);
         self.look(&chunk);
-        let plain = !self.stopped && self.fence.is_none() && !self.line.ticked;
+        let joined = std::mem::replace(&mut self.joined, true);
+        let plain = !self.stopped && self.fence.is_none() && !self.line.ticked && !joined;
         let found = plain.then(|| core(&chunk)).flatten();
         let found = found.and_then(|(at, word)| Some((at, word, self.restorer.original(word)?)));
         match found {
@@ -108,15 +128,14 @@ impl Restoring {
         let first = !std::mem::replace(&mut self.line.begun, true);
         let ticks = chunk.bytes().take_while(|&b| b == b'`').count();
         let (has_ticks, only_ticks) = (chunk.contains('`'), ticks == chunk.len());
-        let indented = self.line.indent.is_some();
-        self.line.closes = false;
+        let indented = self.line.indented;
         match &self.fence {
             // the name of a language has no backtick: this was no fence
-            Some(_) if self.line.opens && !first => self.stopped |= has_ticks,
+            Some(_) if self.line.edge == Edge::Opens => self.stopped |= has_ticks,
             Some(fence) => {
                 let ends = only_ticks && ticks >= fence.ticks && first;
                 let same = ticks == fence.ticks && indented == fence.indented;
-                self.line.closes = ends && same;
+                self.line.edge = if ends && same { Edge::Closes } else { Edge::Nothing };
                 // one reader ends the code here, and another does not
                 self.stopped |= ends && !same;
                 self.stopped |= fence.indented && begins_tag(chunk);
@@ -124,7 +143,7 @@ impl Restoring {
             None => {
                 self.stopped |= begins_tag(chunk) || (first && chunk.starts_with("~~~"));
                 if first && ticks >= 3 {
-                    self.line.opens = true;
+                    self.line.edge = Edge::Opens;
                     self.stopped |= chunk[ticks..].contains('`');
                     self.fence = Some(Fence { ticks, indented });
                 }
@@ -134,7 +153,7 @@ impl Restoring {
     }
 
     fn end_line(&mut self) {
-        if std::mem::take(&mut self.line).closes {
+        if std::mem::take(&mut self.line).edge == Edge::Closes {
             self.fence = None;
         }
     }
@@ -169,14 +188,19 @@ pub(super) fn without_possessive(word: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use crate::{Cape, Lexicon, Restorer, Settings, Wanted};
 
     /// Alice became Emma, and Krzysztof Martin.
     fn named() -> Restorer {
-        let cape = Cape::new(Lexicon::embedded(), Settings::default()).unwrap();
-        let mut restorer = Restorer::default();
-        restorer.learn(&cape, "Tell Alice Krzysztof", "Tell Emma Martin", &Wanted::ALL);
-        restorer
+        static NAMED: LazyLock<Restorer> = LazyLock::new(|| {
+            let cape = Cape::new(Lexicon::embedded(), Settings::default()).unwrap();
+            let mut restorer = Restorer::default();
+            restorer.learn(&cape, "Tell Alice Krzysztof", "Tell Emma Martin", &Wanted::ALL);
+            restorer
+        });
+        NAMED.clone()
     }
 
     fn restored(answer: &str) -> String {
@@ -220,7 +244,10 @@ mod tests {
                 "```\nEmma <b> `x`\n```\nEmma `x` Emma\nEmma",
                 "```\nEmma <b> `x`\n```\nAlice `x` Emma\nAlice",
             ),
-            ("1. a\n   ```rust\n   Emma\n   ```\n\nEmma", "1. a\n   ```rust\n   Emma\n   ```\n\nAlice"),
+            (
+                "1. a\n   ```rust\n   Emma\n   ```\n\nEmma",
+                "1. a\n   ```rust\n   Emma\n   ```\n\nAlice",
+            ),
             ("1 < 2, Emma <3 Martin", "1 < 2, Alice <3 Krzysztof"),
             ("it`s Emma\nEmma", "it`s Emma\nAlice"),
             ("a\r\nEmma\r\n", "a\r\nAlice\r\n"),
@@ -230,9 +257,28 @@ mod tests {
     }
 
     #[test]
+    fn texts_that_a_client_joins_carry_nothing_away() {
+        for [first, second] in [
+            ["http://evil.example/?q=", "Emma"],
+            ["<img src=\"http://evil.example/?q= ", "Emma \">"],
+            ["```\n", "Emma"],
+            ["Em", "ma"],
+        ] {
+            let mut restoring = named().begin();
+            let text = restoring.push(first) + &restoring.finish();
+            let text = text + &restoring.push(second) + &restoring.finish();
+            assert_eq!(text, [first, second].concat());
+        }
+        let mut restoring = named().begin();
+        let text = restoring.push("Emma") + &restoring.finish();
+        assert_eq!(text + &restoring.push(" Emma\n") + &restoring.finish(), "Alice Alice\n");
+    }
+
+    #[test]
     fn an_answer_may_be_cut_anywhere() {
         let named = named();
-        let answer = "Dear Emma’s Martin, `Emma x` see\n```a\nMartin <b>\n```\nthen Emma.\n\nMartin";
+        let answer =
+            "Dear Emma’s Martin, `Emma x` see\n```a\nMartin <b>\n```\nthen Emma.\n\nMartin";
         let whole = restored(answer);
         let cuts: Vec<usize> = answer.char_indices().map(|(at, _)| at).collect();
         for &first in &cuts {
