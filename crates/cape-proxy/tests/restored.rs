@@ -76,7 +76,8 @@ async fn account(router: &Router, upstream: &Recorder) -> (String, String) {
 /// The text of the last user in a request, whatever the service.
 fn last(body: &Value) -> String {
     let message = |list: &Value| {
-        let last = list.as_array()?.iter().rfind(|item| item["role"] == "user")?;
+        let is_said = |item: &&Value| item["role"] == "user" && item["content"].is_string();
+        let last = list.as_array()?.iter().rfind(is_said)?;
         last["content"].as_str().map(str::to_owned)
     };
     let texts = [message(&body["messages"]), message(&body["input"])];

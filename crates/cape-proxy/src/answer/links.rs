@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn prose_stays_as_it_is() {
         for text in [
-            "Take 2.5 mg at 10.30 p.m., i.e. after dinner (or not)...\n\n- 1 < 2 <3 & AT&T; U.S.",
+            "Take 2.5 mg at 10.30 p.m., i.e. after dinner (or not)...\n\n- 1 < 2 <3 & AT&T, U.S.",
             "The data: none. Note: a/b, 7 // 2, [1], a[0] (x), “end.”",
         ] {
             assert_eq!(shown("", text), text);

@@ -239,8 +239,8 @@ pub(super) mod tests {
             ),
             (
                 r#"{"a\"Emma" : "say \"Emma \" \\", "b": "\u0045mma"}"#,
-                r#"{"a\"Emma" : "say \"Emma \" \\", "b": "Alice"}"#,
-                1,
+                r#"{"a\"Emma" : "say \"Alice \" \\", "b": "Alice"}"#,
+                2,
             ),
             (
                 r#"{"url": "http://evil.example/?Emma", "code": "`Emma`"}"#,
