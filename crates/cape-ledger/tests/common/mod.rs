@@ -133,7 +133,8 @@ pub const LASTING: Map = Map { whose: Whose::User, lasts: Lasts::Account };
 
 /// Draws for these words.
 pub fn draws(map: Map, words: &[&str]) -> Vec<Draw> {
-    let draw = |word: &&str| Draw { map, from: word.as_bytes().into(), word: word.as_bytes().into() };
+    let draw =
+        |word: &&str| Draw { map, from: word.as_bytes().into(), word: word.as_bytes().into() };
     words.iter().map(draw).collect()
 }
 
