@@ -127,8 +127,8 @@ fn booked(dir: &Path) -> f64 {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let book = cape_ledger::Book::open(ledger.to_str().unwrap()).await.unwrap();
-        let accounts = book.accounts().await.unwrap();
-        accounts.iter().map(|account| account.epsilon.epsilon()).sum()
+        let spending = book.spending().await.unwrap();
+        spending.iter().map(|spent| spent.cost.epsilon.epsilon()).sum()
     })
 }
 

@@ -1,5 +1,8 @@
 //! The release of each text: its words are paid for, and then drawn; upstream's own go back as they came.
 
+#[cfg(test)]
+mod histories;
+
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -68,6 +71,16 @@ struct New {
     beginning: usize,
 }
 
+/// A conversation, read and not yet paid for.
+struct Read {
+    /// The texts that are the service's own words.
+    known: Vec<ReleasedText>,
+    /// The texts that must be drawn for.
+    new: Vec<New>,
+    beginnings: Vec<Beginning>,
+    after: Conversation,
+}
+
 /// Texts that are paid for and not yet drawn.
 struct Paid {
     planned: Vec<Planned>,
@@ -97,11 +110,30 @@ impl Releaser {
         account: &Account,
         said: &[BodyText],
     ) -> Result<Released, Fault> {
+        let read = self.read(account, said).await?;
+        let Paid { planned, secrets, spent } = self.pay(account, said, &read).await?;
+        let drawn = self.perturber.draw(planned, secrets).await?;
+        let mut texts = read.known;
+        let drawn = drawn.into_iter().zip(&read.new).map(|(release, new)| ReleasedText {
+            said: new.said,
+            sent: Sent::Drawn(release, new.whose),
+        });
+        texts.extend(drawn);
+        texts.sort_by_key(|text| text.said);
+        let conversation = match (self.memory, &read.beginnings[..]) {
+            (Memory::Conversation, [one]) => one.place.map(|place| place.name()),
+            _ => None,
+        };
+        Ok(Released { texts, spent, after: read.after, conversation })
+    }
+
+    /// Goes through a conversation: which texts are the service's own, and which must be drawn for?
+    async fn read(&self, account: &Account, said: &[BodyText]) -> Result<Read, Fault> {
         let now = SystemTime::now();
         let mut conversation = self.ledger.conversation(account);
-        let (mut texts, mut new, mut beginnings) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut known, mut new, mut beginnings) = (Vec::new(), Vec::new(), Vec::new());
         for (i, text) in said.iter().enumerate() {
-            if text.begins {
+            if text.begins || beginnings.is_empty() {
                 conversation = self.ledger.conversation(account);
                 beginnings.push(Beginning::default());
             }
@@ -112,34 +144,19 @@ impl Releaser {
             if text.passes {
                 continue;
             }
-            let known = match text.field {
+            let own = match text.field {
                 Field::Assistant | Field::ToolCalls => self.ledger.recall(&place, now).await?,
                 Field::User | Field::System | Field::ToolResults => None,
             };
-            if known.is_none() {
-                let (whose, beginning) = (whose(text.field), beginnings.len().saturating_sub(1));
-                new.push(New { said: i, whose, beginning });
-            }
-            let sent = Sent::Own(known.unwrap_or_default());
-            texts.push(ReleasedText { said: i, sent });
-        }
-        let Paid { planned, secrets, spent } =
-            self.pay(account, said, &new, &beginnings, now).await?;
-        let mut drawn = self.perturber.draw(planned, secrets).await?.into_iter().zip(&new);
-        let mut next = drawn.next();
-        for text in &mut texts {
-            if let Some((release, New { whose, .. })) =
-                next.take_if(|(_, new)| new.said == text.said)
-            {
-                text.sent = Sent::Drawn(release, *whose);
-                next = drawn.next();
+            match own {
+                Some(own) => known.push(ReleasedText { said: i, sent: Sent::Own(own) }),
+                None => {
+                    let (whose, beginning) = (whose(text.field), beginnings.len() - 1);
+                    new.push(New { said: i, whose, beginning });
+                }
             }
         }
-        let conversation_name = match (self.memory, &beginnings[..]) {
-            (Memory::Conversation, [one]) => one.place.map(|place| place.name()),
-            _ => None,
-        };
-        Ok(Released { texts, spent, after: conversation, conversation: conversation_name })
+        Ok(Read { known, new, beginnings, after: conversation })
     }
 
     /// Pays for the draws of some texts. What is drawn is decided by the secrets that it gives.
@@ -147,9 +164,7 @@ impl Releaser {
         &self,
         account: &Account,
         said: &[BodyText],
-        new: &[New],
-        beginnings: &[Beginning],
-        now: SystemTime,
+        Read { new, beginnings, .. }: &Read,
     ) -> Result<Paid, Fault> {
         if new.is_empty() {
             return Ok(Paid { planned: Vec::new(), secrets: Vec::new(), spent: Cost::default() });
@@ -159,8 +174,7 @@ impl Releaser {
         let cape = self.sanitizer.cape().ok_or(Fault::Perturber)?;
         let mut draws = Vec::new();
         for (planned, new) in planned.iter().zip(new) {
-            let beginning = beginnings.get(new.beginning).and_then(|beginning| beginning.place);
-            let lasts = match (self.memory, beginning) {
+            let lasts = match (self.memory, beginnings[new.beginning].place) {
                 (Memory::Account, _) => Lasts::Account,
                 (Memory::Conversation, Some(place)) => Lasts::Conversation(place),
                 (Memory::Conversation, None) | (Memory::None, _) => Lasts::Request,
@@ -174,6 +188,7 @@ impl Releaser {
             }));
         }
         let per_draw = self.sanitizer.guarantee().bound;
+        let now = SystemTime::now();
         let receipt = self.ledger.charge(account, &draws, per_draw, &self.limits, now).await?;
         Ok(Paid { planned, secrets: receipt.secrets, spent: receipt.spent })
     }

@@ -15,7 +15,7 @@ pub(super) async fn openapi() -> Response<Body> {
 }
 
 fn description() -> Value {
-    let text = Rule::Object(&[("text", Rule::Text(Field::User))]);
+    let text = Rule::Object(&[("text", Rule::Text(Field::User)), ("user", Rule::Identity)]);
     let texts = json!({"type": "object", "properties": {
         "texts": {"type": "array", "items": {"type": "string"}}}});
     let mut paths = Map::new();
