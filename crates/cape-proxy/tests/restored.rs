@@ -5,6 +5,7 @@
 mod recorder;
 mod served;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
@@ -103,10 +104,16 @@ fn event(data: &Value) -> Step {
     Step::Send(format!("{name}data: {data}\n\n").into_bytes())
 }
 
-/// A service that answers about whom it is asked, in its own form, streamed in two pieces if asked for.
 fn service(cut: usize) -> Recorder {
+    cut_service(&Arc::new(AtomicUsize::new(cut)))
+}
+
+/// A service that answers about whom it is asked, in its own form, streamed in two pieces if asked for.
+fn cut_service(cut: &Arc<AtomicUsize>) -> Recorder {
+    let cut = Arc::clone(cut);
     Recorder::answering(move |body| {
         let text = about(&substitute(&last(body)));
+        let cut = cut.load(Ordering::Relaxed);
         let cut = (0..=cut.min(text.len())).rfind(|&at| text.is_char_boundary(at)).unwrap();
         let pieces = [&text[..cut], &text[cut..]];
         let part = json!({"type": "output_text", "text": text, "annotations": []});
@@ -237,15 +244,20 @@ async fn names_come_back_and_upstream_gets_its_own_words() {
 
 #[tokio::test]
 async fn a_stream_may_be_cut_anywhere() {
-    let length = about("Christopher").len();
-    for cut in 0..length {
-        let upstream = service(cut);
-        let router = proxy(&settings(&upstream.url)).await;
-        let mut body = chat(&[said("user", PROMPT)]);
-        body["stream"] = json!(true);
-        let streamed = text(&ask(&router, "k", CHAT, &body).await);
-        body["stream"] = json!(false);
-        assert_eq!(streamed, text(&ask(&router, "k", CHAT, &body).await), "{cut}");
+    let cut = Arc::new(AtomicUsize::new(0));
+    let upstream = cut_service(&cut);
+    let router = proxy(&settings(&upstream.url)).await;
+    let (key, name) = account(&router, &upstream).await;
+    for at in 0..=about(&name).len() {
+        cut.store(at, Ordering::Relaxed);
+        for (path, mut body, _) in services() {
+            body["stream"] = json!(true);
+            assert_eq!(
+                text(&ask(&router, &key, path, &body).await),
+                restored(&name),
+                "{path} {at}"
+            );
+        }
     }
 }
 
