@@ -16,7 +16,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
 use cape_ledger::{Each, Forget, Ledger, Limits};
-use cape_proxy::{Action, Memory, Policy, Settings};
+use cape_proxy::{Action, Memory, Names, Policy, Settings};
 use ledgers::{Trial, database, epsilon, server, trials};
 use recorder::{Recorder, json as reply};
 use relay::{Fault, Relay};
@@ -163,7 +163,8 @@ async fn a_memory_may_be_shorter() {
 async fn a_known_page_does_not_read_off_the_users_map() {
     for shared_map in [false, true] {
         let upstream = Recorder::new(reply(&json!({})));
-        let settings = Settings { shared_map, ..settings(&upstream.url) };
+        let policy = Policy { tool_names: Names::Pass, ..Policy::default() };
+        let settings = Settings { shared_map, policy, ..settings(&upstream.url) };
         let router = router(&settings).await;
         let names = "Alice Bob Carol David Emma Frank Grace Henry";
         let call =

@@ -211,7 +211,7 @@ async fn the_guardrail_of_litellm_perturbs_or_blocks() {
         "images": [], "tools": null, "litellm_call_id": "y"}),
     )
     .await;
-    assert_eq!((told.status, told.header("x-cape-draws")), (200, "2"));
+    assert_eq!((told.status, told.header("x-cape-draws")), (200, "1"));
     let verdict = told.json();
     assert_eq!(verdict["action"], "GUARDRAIL_INTERVENED");
     assert_eq!((verdict["texts"].as_array().unwrap().len(), &verdict["texts"][1]), (3, &json!("")));

@@ -71,7 +71,7 @@ fn wait<T>(work: impl Future<Output = Done<T>>) -> Done<T> {
 fn forget(args: &ForgetArgs, file: ProxySettings) -> Done {
     let url = url(&args.place.clone().or(file.ledger))?;
     let key = key(args.ledger_key.as_ref().or(file.ledger_key.as_ref()))?;
-    let words = if args.word { words(&input::text(None)?)? } else { Vec::new() };
+    let words = if args.word { words(&input::stdin()?)? } else { Vec::new() };
     let what = match &args.conversation {
         Some(name) => Forget::Conversation(name),
         None if args.word => Forget::Words(&words),

@@ -151,9 +151,8 @@ async fn transcripts(
 ) -> BTreeMap<Transcript, (f64, Vec<Cost>)> {
     let n = cape().lexicon().len();
     let (mut all, mut given) = (BTreeMap::new(), Vec::new());
-    for number in 0.. {
-        // accounts of different users are different: their names differ in length
-        let course = course(releaser, user, fault, &given, &format!("{number} {n}")).await;
+    for number in 0_usize.. {
+        let course = course(releaser, user, fault, &given, &number.to_string()).await;
         let known: &mut (f64, Vec<Cost>) =
             all.entry(course.transcript).or_insert((0.0, course.counted));
         known.0 += course.probability;
@@ -234,7 +233,8 @@ fn adapts(word: &'static str) -> impl Fn(usize, &[String]) -> Option<Vec<(Field,
             (1, Some("Alice")) => format!("\"London\" {word}"),
             (1, Some("London")) => "the the".to_owned(),
             (1, _) => return None,
-            (2, Some("the the")) => format!("London {word}"),
+            // written with a capital, since it stands first
+            (2, Some("The the")) => format!("London {word}"),
             _ => return None,
         };
         Some(vec![(Field::User, text)])
@@ -294,14 +294,14 @@ async fn users_may_go_on_by_what_they_are_sent() {
 #[tokio::test]
 async fn text_that_the_service_knows_has_a_map_of_its_own() {
     let (protected, _) = stated();
-    for user in [Memory::Account, Memory::Conversation] {
+    for memory in [Memory::Account, Memory::Conversation] {
         let users: [User<'_>; 2] = [&fetches("Alice"), &fetches("London")];
-        let loss = compare(user, false, Fault::None, users).await;
+        let loss = compare(memory, false, Fault::None, users).await;
         assert!(at_most(loss.worst, protected), "{}", loss.worst);
         assert_eq!((loss.transcripts, loss.most.draws, loss.most.maps), (64, 3, 2));
         assert!(loss.counted);
         // the words of the page would tell what Alice became
-        let shared = compare(user, true, Fault::None, users).await;
+        let shared = compare(memory, true, Fault::None, users).await;
         assert_eq!(shared.worst, f64::INFINITY);
     }
 }
