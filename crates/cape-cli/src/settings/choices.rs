@@ -145,3 +145,17 @@ impl TryFrom<String> for MechanismName {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_to_put_back_are_listed() {
+        let read = |names: &str| names.parse::<Restored>().map(|Restored(wanted)| wanted);
+        assert_eq!(read("").unwrap(), []);
+        assert_eq!(read("values, persons").unwrap(), [Wanted::Values, Wanted::Persons]);
+        let error = read("persons,people").unwrap_err();
+        assert!(error.contains("persons, identifiers, other-names, values"), "{error}");
+    }
+}

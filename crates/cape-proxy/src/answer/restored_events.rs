@@ -36,6 +36,9 @@ struct Text {
     frame: Value,
 }
 
+/// Arguments with more bytes than this are cut off.
+const LONGEST: usize = 4 << 20;
+
 /// The events for the client so far.
 type Out = VecDeque<String>;
 
@@ -112,8 +115,8 @@ impl RestoredEvents {
                 _ if ends || has_calls => self.pause(index, out),
                 _ => {}
             }
-            let held: Vec<_> = self.calls.range((index, 0)..=(index, u64::MAX)).collect();
-            let held: Vec<(u64, u64)> = held.into_iter().map(|(at, _)| *at).collect();
+            let held = self.calls.range((index, 0)..=(index, u64::MAX));
+            let held: Vec<(u64, u64)> = held.map(|(at, _)| *at).collect();
             for at in held.into_iter().filter(|_| ends) {
                 self.call(at, out);
             }
@@ -247,16 +250,23 @@ impl RestoredEvents {
         now.spot = spot;
         now.frame.clone_from(frame);
         let shown = now.restoring.push(text);
-        self.given.entry(spot).or_default().push_str(&shown);
+        self.gave(spot, &shown);
         shown
     }
 
     /// The rest of a choice's text.
     fn rest(&mut self, choice: u64) -> String {
         let Some(now) = self.texts.get_mut(&choice) else { return String::new() };
-        let rest = now.restoring.finish();
-        self.given.entry(now.spot).or_default().push_str(&rest);
+        let (rest, spot) = (now.restoring.finish(), now.spot);
+        self.gave(spot, &rest);
         rest
+    }
+
+    /// Keeps what was given, where it is repeated.
+    fn gave(&mut self, spot: (u64, u64), text: &str) {
+        if self.format == AnswerFormat::Response {
+            self.given.entry(spot).or_default().push_str(text);
+        }
     }
 
     /// Gives the rest of a choice's text as an event.
@@ -277,7 +287,10 @@ impl RestoredEvents {
 
     fn hold(&mut self, at: (u64, u64), part: &str, frame: &Value) {
         let (held, _) = self.calls.entry(at).or_insert_with(|| (String::new(), frame.clone()));
-        held.push_str(part);
+        // an upstream that never ends a call gets no more memory, and the call is no JSON
+        if held.len() < LONGEST {
+            held.push_str(part);
+        }
     }
 
     /// Gives the arguments of a call as an event.

@@ -9,6 +9,9 @@
 
 use super::Restorer;
 
+/// The length in bytes after which a chunk is given in pieces.
+const LONGEST: usize = 256;
+
 /// An answer that comes in parts, cut anywhere.
 pub struct Restoring {
     restorer: Restorer,
@@ -76,6 +79,11 @@ impl Restoring {
             self.stopped |= std::mem::replace(&mut self.returned, c == '\r') && c != '\n';
             if !c.is_whitespace() {
                 self.chunk.push(c);
+                // no word is as long, and in a script without spaces nobody wants to wait for one; a mark
+                // waits for what it belongs to
+                if self.chunk.len() >= LONGEST && c.is_alphanumeric() {
+                    self.flush(&mut shown);
+                }
                 continue;
             }
             self.flush(&mut shown);
@@ -272,6 +280,24 @@ mod tests {
         let mut restoring = named().begin();
         let text = restoring.push("Emma") + &restoring.finish();
         assert_eq!(text + &restoring.push(" Emma\n") + &restoring.finish(), "Alice Alice\n");
+    }
+
+    #[test]
+    fn a_long_chunk_is_given_in_pieces() {
+        let long = "長".repeat(300);
+        let mut restoring = named().begin();
+        assert!(restoring.push(&long).len() > 600, "nobody waits for its end");
+        for before in [255, 256, 257] {
+            let chunk = "x".repeat(before);
+            for text in [
+                format!("{chunk}Emma"),
+                format!("{chunk}/Emma"),
+                format!("{chunk}<img src=' Emma '"),
+            ] {
+                assert_eq!(restored(&text), text);
+            }
+            assert!(restored(&format!("{chunk} Emma")).ends_with(" Alice"));
+        }
     }
 
     #[test]
