@@ -127,8 +127,8 @@ fn booked(dir: &Path) -> f64 {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let book = cape_ledger::Book::open(ledger.to_str().unwrap()).await.unwrap();
-        let accounts = book.accounts().await.unwrap();
-        accounts.iter().map(|account| account.epsilon.epsilon()).sum()
+        let spending = book.spending().await.unwrap();
+        spending.iter().map(|spent| spent.cost.epsilon.epsilon()).sum()
     })
 }
 
@@ -339,8 +339,10 @@ fn a_killed_proxy_never_sent_more_than_was_booked() {
                 let address = proxy.address.clone();
                 std::thread::spawn(move || {
                     for n in 0.. {
-                        // one draw each, and never the same
-                        let text = format!("{}", 1_000_000 * round + 10_000 * client + n);
+                        // one draw each, and never the same: a word of letters for each number
+                        let number = (1_000_000 * round + 10_000 * client + n).to_string();
+                        let letters = number.bytes().map(|b| char::from(b - b'0' + b'a'));
+                        let text: String = "zq".chars().chain(letters).collect();
                         let body =
                             json!({"model": "m", "messages": [{"role": "user", "content": text}]})
                                 .to_string();

@@ -172,7 +172,7 @@ pub(crate) fn on_words(
             let drawn = cape.draw(&plan, &secret);
             let release = written(cape, &item.text, &plan, &drawn, true);
             let mut restorer = Restorer::default();
-            restorer.learn(cape.lexicon(), &item.text, &release, &Wanted::DEFAULT);
+            restorer.learn(cape, &item.text, &release.text, &Wanted::DEFAULT);
             let mut draft = Draft {
                 text: release.text,
                 tokens: Tokens::default(),

@@ -12,13 +12,17 @@ pub enum Error {
     /// The extractor is on another machine.
     #[error("the extractor, which sees the true prompts, is not on this machine")]
     ExtractorElsewhere,
-    /// Rewritten answers would be sent unchanged.
+    /// Answers with private words would be sent unchanged.
     #[error(
-        "with an extractor, earlier answers hold private words: `assistant` cannot be \"pass\""
+        "earlier answers hold private words where names are put back or an extractor rewrites: \
+         `assistant` can be \"pass\" only with `restore = []` and without an extractor"
     )]
     RewrittenPass,
-    /// The mechanism promises nothing that a proxy could rely on.
-    #[error("the proxy needs a mechanism with a proven privacy loss for any two words")]
+    /// The mechanism promises nothing that a proxy could rely on, or does not draw word by word.
+    #[error(
+        "the proxy needs Cape's own mechanism: it has a proven privacy loss for any two words, and \
+         draws for a word once"
+    )]
     Unproven,
     /// The list of lines of system prompts cannot be read or written.
     #[error("cannot use {}, the list of lines of system prompts", path.display())]

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::response::IntoResponse;
-use cape_ledger::Error as LedgerError;
+use cape_ledger::{Error as LedgerError, Over};
 use serde_json::{Value, json};
 
 /// The service whose form of errors a client expects.
@@ -184,8 +184,12 @@ impl Fault {
                 "type": kind, "message": message}}),
         };
         if let Self::Ledger(LedgerError::Refused(refusal)) = self {
-            body["error"]["budget"] = json!({"limit": refusal.limit, "asked": refusal.asked,
-                "left": refusal.left, "all_left": refusal.all_left});
+            let (counts, asked, left) = match refusal.over {
+                Over::Epsilon { asked, left, .. } => ("epsilon", json!(asked), json!(left)),
+                Over::Maps { asked, left } => ("maps", json!(asked), json!(left)),
+            };
+            body["error"]["budget"] = json!({"limit": refusal.limit, "counts": counts,
+                "asked": asked, "left": left, "all_left": refusal.all_left});
         }
         body
     }

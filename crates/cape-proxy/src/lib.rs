@@ -25,7 +25,7 @@ mod upstream;
 
 pub use error::Error;
 pub use preset::Preset;
-pub use request::policy::{Action, Gate, Names, Policy, PolicyChanges, Removal, Results};
+pub use request::policy::{Action, Calls, Gate, Names, Policy, PolicyChanges, Removal, Results};
 pub use request::system::SystemLines;
 pub use server::{Service, router, run};
-pub use settings::Settings;
+pub use settings::{Memory, Settings};

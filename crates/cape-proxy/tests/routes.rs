@@ -5,13 +5,20 @@
 mod recorder;
 mod served;
 
+use std::path::Path;
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::http::Request;
-use cape_ledger::Cost;
-use cape_proxy::{Action, Policy, Service, Settings};
+use cape::context::Context;
+use cape::keep::KeepList;
+use cape::mechanism::cape_paper::{CapePaper, Settings as PaperSettings};
+use cape::privacy::Epsilon;
+use cape::sanitizer::{About, Sanitizer};
+use cape_proxy::{Action, Error, Policy, Service, Settings};
 use recorder::{Recorder, json as reply};
 use serde_json::{Value, json};
-use served::{CANARY, chat, get, ledger, paper, post, router, send, settings};
+use served::{CANARY, chat, get, ledger, post, router, send, settings};
 
 fn hello() -> Value {
     json!({"choices": [{"index": 0, "message": {"role": "assistant", "content": "hello"}}]})
@@ -24,8 +31,11 @@ async fn a_chat_is_perturbed_and_answered() {
     let body = chat(&format!("the {CANARY}, and the {CANARY}!"));
     let answer = send(&router, post("/v1/chat/completions", &body)).await;
     assert_eq!((answer.status, answer.json()), (200, hello()));
-    assert_eq!(answer.header("x-cape-draws"), "2");
-    assert_eq!(answer.header("x-cape-epsilon"), "4");
+    assert_eq!(answer.header("x-cape-draws"), "1");
+    assert_eq!(answer.header("x-cape-maps"), "1");
+    assert_eq!(answer.header("x-cape-epsilon"), "2");
+    assert_eq!(answer.header("x-cape-account").len(), 16);
+    assert_eq!(answer.header("x-cape-conversation"), "");
     assert_eq!(answer.header("x-cape-request-id").len(), 16);
     assert!(!upstream.bytes().contains("canary"));
     let sent = upstream.bodies()[0]["messages"][0]["content"].as_str().unwrap().to_owned();
@@ -35,29 +45,21 @@ async fn a_chat_is_perturbed_and_answered() {
     );
 }
 
-/// The ε that is asked for and the one that holds are two numbers: the latter is spent.
+/// A mechanism on tokens would draw anew for every request: it has no keys.
 #[tokio::test]
-async fn the_papers_mechanism_costs_what_holds() {
-    let upstream = Recorder::new(reply(&hello()));
+async fn a_mechanism_on_tokens_is_refused() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/bert-tiny");
+    let device = cape_models::load(dir.to_str().unwrap()).unwrap();
+    let paper = PaperSettings::new(Epsilon::new(2.0).unwrap());
+    let paper = PaperSettings { context: Context::Released, ..paper };
+    let mechanism = CapePaper::new(Arc::clone(&device.model), paper).unwrap();
+    let about = About { mechanism: "cape-paper", words: None, fingerprint: "of tests".into() };
+    let sanitizer =
+        Sanitizer::tokens(device.tokenizer, KeepList::default(), Box::new(mechanism), about);
     let (ledger, _dir) = ledger().await;
-    let bound = paper().guarantee().bound;
-    let service = Service::new(&settings(&upstream.url), paper(), ledger).unwrap();
-    let router = cape_proxy::router(service);
-    let text = format!("the {CANARY}, and the {CANARY}!");
-    let described = send(&router, post("/perturb", &json!({ "text": text }))).await;
-    let sent = send(&router, post("/v1/chat/completions", &chat(&text))).await;
-    let price = Cost::new(2, bound).epsilon.to_string();
-    for answer in [&described, &sent] {
-        assert_eq!(answer.header("x-cape-draws"), "2");
-        assert_eq!(answer.header("x-cape-epsilon"), price);
-    }
-    let privacy = &described.json()["privacy"];
-    assert_eq!(
-        (&privacy["epsilon_nominal"], &privacy["epsilon_any"]),
-        (&json!(2.0), &json!(bound))
-    );
-    assert!(bound > 2.0 && privacy["draws"] == 2 && privacy["evidence"] == "bound");
-    assert!(!upstream.bytes().contains("canary"));
+    let refused =
+        Service::new(&settings("http://127.0.0.1:9/v1"), sanitizer, ledger).err().unwrap();
+    assert!(matches!(refused, Error::Unproven));
 }
 
 #[tokio::test]
@@ -352,7 +354,7 @@ async fn the_guardrail_of_litellm_perturbs_or_blocks() {
         "images": [], "tools": null, "litellm_call_id": "y"}),
     )
     .await;
-    assert_eq!((told.status, told.header("x-cape-draws")), (200, "2"));
+    assert_eq!((told.status, told.header("x-cape-draws")), (200, "1"));
     let verdict = told.json();
     assert_eq!(verdict["action"], "GUARDRAIL_INTERVENED");
     assert_eq!((verdict["texts"].as_array().unwrap().len(), &verdict["texts"][1]), (3, &json!("")));

@@ -76,6 +76,12 @@ impl Key {
         let parts = tag.iter().flat_map(|part| part.bytes().chain([0]));
         parts.chain(self.form.bytes()).collect()
     }
+
+    /// The word in bytes, whatever its level and case: what a person means who wants it forgotten.
+    #[must_use]
+    pub fn word(&self) -> Vec<u8> {
+        self.kind.as_str().bytes().chain([0]).chain(fold(&self.form).into_bytes()).collect()
+    }
 }
 
 impl Levels {

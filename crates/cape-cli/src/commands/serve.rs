@@ -62,10 +62,7 @@ pub(crate) fn run(args: &ServeArgs) -> Done {
 /// The ledger, made where there is none.
 fn open_ledger(proxy: &ProxySettings, runtime: &Runtime) -> Done<Ledger> {
     let url = ledger::url(&proxy.ledger)?;
-    let key = match &proxy.ledger_key {
-        Some(key) => key.clone(),
-        None => ledger::data("ledger.key")?,
-    };
+    let key = ledger::key(proxy.ledger_key.as_ref())?;
     if proxy.ledger_key.is_none() || !proxy.ledger.is_given() {
         make_data_folder()?;
     }

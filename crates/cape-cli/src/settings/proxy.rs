@@ -4,12 +4,13 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use cape_ledger::{Limits, Micros};
-use cape_proxy::{PolicyChanges, Preset};
+use cape_ledger::{Each, Limits, Micros};
+use cape_proxy::{Memory, PolicyChanges, Preset};
 use clap::Args;
 use clap::builder::TypedValueParser;
 use serde::Deserialize;
 
+use super::choices::{Restored, memories};
 use super::{Setting, one_of, settings};
 
 /// Headings of `--help`; settings under them are no part of `-h`.
@@ -53,8 +54,23 @@ settings! {
         #[arg(long, env = "CAPE_LEDGER_KEY", value_name = "FILE", help_heading = LEDGER)]
         ledger_key: Option<PathBuf>,
 
+        /// How long a word becomes the same, and is paid for once [default: account]
+        #[arg(long, env = "CAPE_PROXY_MEMORY", value_name = "LENGTH", value_parser = memories(),
+            help_heading = LEDGER)]
+        memory: Option<Memory>,
+
         #[command(flatten, next_help_heading = LEDGER)]
         limits: LimitSettings,
+
+        /// Which of your words are put back into answers: any of persons, identifiers, other-names (places,
+        /// organisations) and values (numbers, dates), with commas; none if empty [default:
+        /// persons,identifiers]
+        #[arg(long, env = "CAPE_RESTORE", value_name = "NAMES", help_heading = ANSWERS)]
+        restore: Option<Restored>,
+
+        /// Tell the service, in the system prompt, that some details are substitutes
+        #[arg(long, env = "CAPE_NOTICE", help_heading = ANSWERS)]
+        notice: bool,
 
         /// OpenAI-compatible address of a model that rewrites answers with the true prompt at hand
         #[arg(long, env = "CAPE_EXTRACTOR_URL", value_name = "URL", help_heading = ANSWERS)]
@@ -88,6 +104,8 @@ settings! {
         idle_timeout: Option<u64>,
         #[arg(skip)]
         grace: Option<u64>,
+        #[arg(skip)]
+        shared_map: bool,
         #[arg(skip)]
         remember_days: Option<u32>,
     }
@@ -144,12 +162,39 @@ settings! {
         /// ε that all keys together may spend in total
         #[arg(long = "limit-total", env = "CAPE_LIMIT_TOTAL", value_name = "EPSILON")]
         total: Option<Micros>,
+
+        /// Maps that a key may open in a day (UTC)
+        #[arg(long = "limit-maps-key-day", env = "CAPE_LIMIT_MAPS_KEY_DAY", value_name = "MAPS")]
+        maps_key_day: Option<u64>,
+
+        /// Maps that a key may open in total
+        #[arg(long = "limit-maps-key", env = "CAPE_LIMIT_MAPS_KEY", value_name = "MAPS")]
+        maps_key: Option<u64>,
+
+        /// Maps that all keys together may open in a day (UTC)
+        #[arg(long = "limit-maps-day", env = "CAPE_LIMIT_MAPS_DAY", value_name = "MAPS")]
+        maps_day: Option<u64>,
+
+        /// Maps that all keys together may open in total
+        #[arg(long = "limit-maps-total", env = "CAPE_LIMIT_MAPS_TOTAL", value_name = "MAPS")]
+        maps_total: Option<u64>,
     }
 }
 
 impl From<LimitSettings> for Limits {
-    fn from(LimitSettings { key_day, key, day, total }: LimitSettings) -> Self {
-        Self { key_day, key, day, total }
+    fn from(given: LimitSettings) -> Self {
+        Self {
+            key_day: given.key_day,
+            key: given.key,
+            day: given.day,
+            total: given.total,
+            maps: Each {
+                key_day: given.maps_key_day,
+                key: given.maps_key,
+                day: given.maps_day,
+                total: given.maps_total,
+            },
+        }
     }
 }
 
@@ -163,6 +208,8 @@ impl From<ProxySettings> for cape_proxy::Settings {
             max_requests: given.max_requests.unwrap_or(default.max_requests),
             timeout: given.timeout.unwrap_or(default.timeout),
             idle_timeout: given.idle_timeout.unwrap_or(default.idle_timeout),
+            restore: given.restore.map_or(default.restore, |Restored(wanted)| wanted),
+            notice: given.notice,
             extractor_url: given.extractor_url,
             extractor_model: given.extractor_model,
             extractor_elsewhere: given.extractor_elsewhere,
@@ -171,6 +218,8 @@ impl From<ProxySettings> for cape_proxy::Settings {
             tls_key: given.tls_key,
             ledger: given.ledger.ledger,
             ledger_key: given.ledger_key,
+            memory: given.memory.unwrap_or_default(),
+            shared_map: given.shared_map,
             remember_days: given.remember_days.unwrap_or(default.remember_days),
             limits: given.limits.into(),
             allow_system: given.allow_system,

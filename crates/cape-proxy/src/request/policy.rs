@@ -18,6 +18,20 @@ pub enum Action {
     Block,
 }
 
+/// The treatment of the arguments of tool calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Calls {
+    /// Their strings are drawn anew, unless they are upstream's own.
+    Perturb,
+    /// The same, and on their way to the client's tools they get the user's names.
+    Restore,
+    /// They are sent unchanged.
+    Pass,
+    /// The request is refused.
+    Block,
+}
+
 /// The treatment of something that cannot be perturbed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -112,7 +126,7 @@ policy! {
     /// System prompts and instructions, but for the lines that the operator listed.
     system: Action = Action::Block,
     /// Strings and numbers in the arguments of tool calls.
-    tool_calls: Action = Action::Perturb,
+    tool_calls: Calls = Calls::Perturb,
     /// Results of tools.
     tool_results: Results = Results::Perturb,
     /// Fenced and inline code in a text that is perturbed.
@@ -153,7 +167,11 @@ impl Policy {
             Field::User => self.user,
             Field::Assistant => self.assistant,
             Field::System => self.system,
-            Field::ToolCalls => self.tool_calls,
+            Field::ToolCalls => match self.tool_calls {
+                Calls::Perturb | Calls::Restore => Action::Perturb,
+                Calls::Pass => Action::Pass,
+                Calls::Block => Action::Block,
+            },
             Field::ToolResults => match self.tool_results {
                 Results::Perturb | Results::Json => Action::Perturb,
                 Results::Pass => Action::Pass,

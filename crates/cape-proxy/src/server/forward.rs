@@ -6,14 +6,18 @@ use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, Method, Response};
 
+use super::log::Told;
 use super::service::Service;
-use crate::answer::pass::pass;
+use crate::answer::names::Names;
+use crate::answer::pass::{give, pass};
 use crate::answer::remember::AwaitedAnswer;
 use crate::answer::rewrite::Rewriter;
-use crate::fault::Fault;
+use crate::fault::{Fault, Refusal};
 use crate::request::body::{self, pattern};
-use crate::request::headers;
+use crate::request::policy::Calls;
 use crate::request::route::{self, AnswerFormat, Route};
+use crate::request::user::user;
+use crate::request::{headers, notice};
 
 /// POST /v1/…: sends a request on once nothing in it is private.
 pub(super) async fn forward(
@@ -35,30 +39,46 @@ async fn exchange(
         return Err(Fault::Foreign(route.dialect.other()));
     }
     let client = headers::sent(request.headers())?;
-    let who = service.spender(request.headers());
+    let own = request.headers().clone();
     let bytes = service.receive(request).await?;
     let policy = service.policy();
-    let outgoing = body::read(&bytes, route.table, &policy)?;
+    let value = serde_json::from_slice(&bytes).map_err(Refusal::from)?;
+    let outgoing = body::read_value(&value, route.table, &policy)?;
     if let Some(learner) = &service.learner {
         learner.learn(outgoing.system.iter().map(String::as_str));
     }
-    let released = service.release(&who, &outgoing.said).await?;
+    let account = service.account(&own, &user(&value));
+    let released = service.release(&account, &outgoing.said).await?;
+    let told = Told::new(&account, &released);
     let mut body = outgoing.fill(&released.texts);
+    let names = match service.releaser.sanitizer.cape() {
+        Some(cape) if route.answer != AnswerFormat::Vectors => {
+            let calls = policy.tool_calls == Calls::Restore;
+            Names::new(cape, &service.restore, calls, &outgoing.said, &released, &body)
+        }
+        _ => None,
+    };
+    if service.notice {
+        notice::add(&mut body, route.answer);
+    }
     let (releaser, after) = (&service.releaser, released.after);
-    let awaited = AwaitedAnswer::new(releaser, route, &policy, who, after, service.max_body);
+    let awaited = AwaitedAnswer::new(releaser, route, &policy, after, service.max_body);
     let extractor = service.extractor.as_ref().filter(|_| route.answer != AnswerFormat::Vectors);
     let rewriter = extractor.map(|extractor| Rewriter::new(extractor, outgoing.prompt, &mut body));
     let answered = async {
         let body = Some(body.to_string());
         let answer = service.upstream.ask(Method::POST, route.path, client, body).await?;
-        match rewriter.filter(|_| answer.status().is_success()) {
-            Some(rewriter) => rewriter.rewrite(answer, route, permit, awaited).await,
-            None => pass(answer, route.dialect, permit, awaited).await,
+        if !answer.status().is_success() {
+            return pass(answer, route.dialect, permit).await;
+        }
+        match rewriter {
+            Some(rewriter) => rewriter.rewrite(answer, route, permit, awaited, names).await,
+            None => give(answer, route, permit, awaited, names).await,
         }
     };
     // what is spent is spent, whatever comes of it
     let mut response = answered.await.unwrap_or_else(|fault| fault.response(route.dialect));
-    response.extensions_mut().insert(released.spent);
+    response.extensions_mut().insert(told);
     Ok(response)
 }
 
@@ -87,7 +107,7 @@ async fn about_models(service: &Service, client: &HeaderMap, path: &str) -> Resp
     let answered = async {
         let (permit, sent) = (service.permit()?, headers::sent(client)?);
         let answer = service.upstream.ask(Method::GET, path, sent, None).await?;
-        pass(answer, dialect, permit, None).await
+        pass(answer, dialect, permit).await
     };
     answered.await.unwrap_or_else(|fault: Fault| fault.response(dialect))
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::local::json_response;
 use crate::request::body::Rule;
 use crate::request::policy::Field;
-use crate::request::route::ROUTES;
+use crate::request::route::{AnswerFormat, ROUTES};
 
 /// GET /openapi.json
 pub(super) async fn openapi() -> Response<Body> {
@@ -15,7 +15,7 @@ pub(super) async fn openapi() -> Response<Body> {
 }
 
 fn description() -> Value {
-    let text = Rule::Object(&[("text", Rule::Text(Field::User))]);
+    let text = Rule::Object(&[("text", Rule::Text(Field::User)), ("user", Rule::Identity)]);
     let texts = json!({"type": "object", "properties": {
         "texts": {"type": "array", "items": {"type": "string"}}}});
     let mut paths = Map::new();
@@ -31,6 +31,13 @@ fn description() -> Value {
         "schema": {"type": "string", "description": Rule::Model.expected()}}]);
     let described = json!({"get": {"parameters": model, "responses": responses()}});
     paths.insert("/v1/models/{model}".into(), described);
+    for route in ROUTES.iter().filter(|route| route.answer != AnswerFormat::Vectors) {
+        let restored =
+            "how many of the user's words were put back into an answer that is no stream";
+        let served = &mut paths[&format!("/v1/{}", route.path)]["post"]["responses"]["200"];
+        served["headers"] = json!({"X-Cape-Restored": {"description": restored,
+            "schema": {"type": "integer", "minimum": 0}}});
+    }
     for path in ["/v1/models", "/health", "/ready", "/metrics", "/openapi.json"] {
         paths.insert(path.into(), json!({"get": {"responses": responses()}}));
     }

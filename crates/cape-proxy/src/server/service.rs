@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 
 use axum::extract::Request;
 use axum::http::HeaderMap;
+use cape::Wanted;
 use cape::privacy::{Evidence, Notion};
 use cape::sanitizer::Sanitizer;
 use cape::text::Release;
-use cape_ledger::{Cost, Ledger, Spender};
+use cape_ledger::{Account, Ledger};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::metrics::Metrics;
@@ -34,6 +35,10 @@ pub struct Service {
     pub(super) extractor: Option<Arc<Extractor>>,
     /// Writes down the lines of system prompts, if it is told to.
     pub(super) learner: Option<SystemLearner>,
+    /// What is put back into answers.
+    pub(super) restore: Vec<Wanted>,
+    /// Whether the service is told of substitutes.
+    pub(super) notice: bool,
     pub(super) metrics: Metrics,
     permits: Arc<Semaphore>,
     pub(super) max_body: usize,
@@ -50,14 +55,15 @@ impl Service {
         ledger: Ledger,
     ) -> Result<Arc<Self>, Error> {
         let guarantee = sanitizer.guarantee();
-        if guarantee.notion != Notion::Ldp || guarantee.evidence == Evidence::None {
+        let proven = guarantee.notion == Notion::Ldp && guarantee.evidence != Evidence::None;
+        if sanitizer.cape().is_none() || !proven {
             return Err(Error::Unproven);
         }
         let extractor = Extractor::new(settings)?.map(Arc::new);
         let surroundings = Surroundings {
             allow_system: settings.allow_system.clone(),
             learns: settings.learn_system.is_some(),
-            rewrites: extractor.is_some(),
+            changes: extractor.is_some() || !settings.restore.is_empty(),
         };
         let policy = surroundings.complete(settings.policy.clone())?;
         let timeout = Duration::from_secs(settings.timeout);
@@ -66,10 +72,12 @@ impl Service {
         Ok(Arc::new(Self {
             policy: RwLock::new(Arc::new(policy)),
             surroundings,
-            releaser: Arc::new(Releaser::start(sanitizer, ledger, settings.limits)?),
+            releaser: Arc::new(Releaser::start(sanitizer, ledger, settings)?),
             upstream: Upstream::new("the upstream", base, timeout, idle)?,
             extractor,
             learner: settings.learn_system.as_deref().map(SystemLearner::open).transpose()?,
+            restore: settings.restore.clone(),
+            notice: settings.notice,
             metrics: Metrics::default(),
             permits: Arc::new(Semaphore::new(settings.max_requests)),
             max_body: settings.max_body,
@@ -105,9 +113,9 @@ impl Service {
         self.permits.available_permits() > 0
     }
 
-    /// The spender that a client's headers name.
-    pub(super) fn spender(&self, client: &HeaderMap) -> Spender {
-        self.releaser.ledger.spender(headers::key(client))
+    /// The account of a user under the API key of a client's headers.
+    pub(super) fn account(&self, client: &HeaderMap, user: &str) -> Account {
+        self.releaser.ledger.account(headers::key(client), user)
     }
 
     /// The whole body of a request.
@@ -118,39 +126,39 @@ impl Service {
     /// Releases the texts of a conversation, timed and counted.
     pub(super) async fn release(
         &self,
-        who: &Spender,
+        account: &Account,
         said: &[BodyText],
     ) -> Result<Released, Fault> {
         let started = Instant::now();
-        let released = self.releaser.conversation(who, said).await?;
+        let released = self.releaser.conversation(account, said).await?;
         self.metrics.released(started.elapsed(), released.spent);
         Ok(released)
     }
 
-    /// Releases one text without remembering it, timed and counted.
-    pub(super) async fn release_once(
+    /// Releases one text of the user's own, timed and counted.
+    pub(super) async fn release_text(
         &self,
-        who: &Spender,
+        account: &Account,
         text: &str,
-    ) -> Result<(Release, Cost), Fault> {
+    ) -> Result<(Release, Released), Fault> {
         let started = Instant::now();
-        let (release, spent) = self.releaser.once(who, text).await?;
-        self.metrics.released(started.elapsed(), spent);
-        Ok((release, spent))
+        let (release, released) = self.releaser.text(account, text).await?;
+        self.metrics.released(started.elapsed(), released.spent);
+        Ok((release, released))
     }
 }
 
-/// The lists of lines of system prompts, and whether answers are rewritten: what a policy must fit.
+/// The lists of lines of system prompts, and whether answers are changed: what a policy must fit.
 struct Surroundings {
     allow_system: Option<PathBuf>,
     learns: bool,
-    rewrites: bool,
+    changes: bool,
 }
 
 impl Surroundings {
     /// A policy that fits, with the operator's list of lines.
     fn complete(&self, mut policy: Policy) -> Result<Policy, Error> {
-        if self.rewrites && policy.assistant == Action::Pass {
+        if self.changes && policy.assistant == Action::Pass {
             return Err(Error::RewrittenPass);
         }
         if self.learns && policy.system == Action::Block {

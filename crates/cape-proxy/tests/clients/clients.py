@@ -27,6 +27,8 @@ from llama_index.llms.openai import OpenAI as LlamaIndexOpenAI  # noqa: E402
 
 # no vocabulary has it: no draw can fall on it
 CANARY = "zq\U0001f0a1canary"
+# on no list, either
+NAMED = "Please write to Aliciana."
 SEEN = []
 
 MESSAGE = {"id": "m", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn",
@@ -35,6 +37,13 @@ MESSAGE = {"id": "m", "type": "message", "role": "assistant", "model": "m", "sto
 
 CALL = {"index": 0, "id": "call_of_upstream", "type": "function",
         "function": {"name": "weather", "arguments": '{"city": "Paris", "days": 3}'}}
+
+
+def words(asked):
+    """The answer in two pieces: to a letter, one about whomever it is to, by the name that was sent."""
+    said = asked["messages"][-1]["content"] if "messages" in asked else asked.get("input", asked.get("prompt"))
+    said = said if isinstance(said, str) else ""
+    return ["Dear ", said.split()[-1]] if said.startswith("Please write to ") else ["hel", "lo"]
 
 
 def chat(text, stream, call=False):
@@ -55,13 +64,31 @@ def events(path, asked):
         block = {"type": "text", "text": ""}
         yield "message_start", {"type": "message_start", "message": {**MESSAGE, "content": []}}
         yield "content_block_start", {"type": "content_block_start", "index": 0, "content_block": block}
-        for text in ["hel", "lo"]:
+        for text in words(asked):
             delta = {"type": "text_delta", "text": text}
             yield "content_block_delta", {"type": "content_block_delta", "index": 0, "delta": delta}
         yield "content_block_stop", {"type": "content_block_stop", "index": 0}
         yield "message_stop", {"type": "message_stop"}
+    elif path == "/v1/responses":
+        place = {"item_id": "i", "output_index": 0, "content_index": 0}
+        whole = "".join(words(asked))
+        part = {"type": "output_text", "text": whole, "annotations": []}
+        item = {"type": "message", "id": "i", "role": "assistant", "status": "completed", "content": [part]}
+        response = {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "output": [],
+                    "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
+        empty = {"type": "output_text", "text": "", "annotations": []}
+        data = [{"type": "response.created", "response": response},
+                {"type": "response.output_item.added", "output_index": 0, "item": {**item, "content": []}},
+                {"type": "response.content_part.added", **place, "part": empty}]
+        data += [{"type": "response.output_text.delta", **place, "delta": text} for text in words(asked)]
+        data += [{"type": "response.output_text.done", **place, "text": whole},
+                 {"type": "response.content_part.done", **place, "part": part},
+                 {"type": "response.output_item.done", "output_index": 0, "item": item},
+                 {"type": "response.completed", "response": {**response, "output": [item]}}]
+        for number, event in enumerate(data):
+            yield event["type"], {**event, "sequence_number": number}
     else:
-        for text in ["call"] if calls(asked) else ["hel", "lo"]:
+        for text in ["call"] if calls(asked) else words(asked):
             yield None, chat(text, True, calls(asked))
         yield None, "[DONE]"
 
@@ -94,9 +121,9 @@ class Upstream(BaseHTTPRequestHandler):
         elif self.path == "/v1/messages/count_tokens":
             self.reply({"input_tokens": 7})
         elif self.path == "/v1/messages":
-            self.reply({**MESSAGE, "content": [{"type": "text", "text": "hello"}]})
+            self.reply({**MESSAGE, "content": [{"type": "text", "text": "".join(words(asked))}]})
         elif self.path == "/v1/responses":
-            part = {"type": "output_text", "text": "hello", "annotations": []}
+            part = {"type": "output_text", "text": "".join(words(asked)), "annotations": []}
             item = {"type": "message", "id": "i", "role": "assistant", "status": "completed", "content": [part]}
             self.reply({"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "output": [item],
                         "parallel_tool_calls": True, "tool_choice": "auto", "tools": []})
@@ -104,7 +131,7 @@ class Upstream(BaseHTTPRequestHandler):
             choice = {"index": 0, "text": "hello", "finish_reason": "stop", "logprobs": None}
             self.reply({"id": "1", "object": "text_completion", "created": 1, "model": "m", "choices": [choice]})
         else:
-            self.reply(chat("hello", False, calls(asked)))
+            self.reply(chat("".join(words(asked)), False, calls(asked)))
 
     def reply(self, value):
         body = json.dumps(value).encode()
@@ -189,6 +216,39 @@ def with_litellm(base):
     assert "".join(pieces) == "hello"
 
 
+def with_names(base):
+    """Each library reads an answer with the user's own name in it, whole and streamed."""
+    said = [{"role": "user", "content": NAMED}]
+    for key in map(str, range(40)):
+        client = openai.OpenAI(base_url=base + "/v1", api_key=key, max_retries=0)
+        raw = client.chat.completions.with_raw_response.create(model="m", messages=said)
+        # some draws are no names, and stay as they are
+        if raw.headers["x-cape-restored"] == "1":
+            break
+    dear = "Dear Aliciana."
+    assert raw.parse().choices[0].message.content == dear
+    stream = client.chat.completions.create(model="m", messages=said, stream=True)
+    assert "".join(chunk.choices[0].delta.content for chunk in stream) == dear
+    assert client.responses.create(model="m", input=NAMED).output_text == dear
+    with client.responses.stream(model="m", input=NAMED) as stream:
+        deltas = [event.delta for event in stream if event.type == "response.output_text.delta"]
+        assert "".join(deltas) == dear and stream.get_final_response().output_text == dear
+    claude = anthropic.Anthropic(base_url=base, api_key=key, max_retries=0)
+    assert claude.messages.create(model="m", max_tokens=9, messages=said).content[0].text == dear
+    with claude.messages.stream(model="m", max_tokens=9, messages=said) as stream:
+        assert "".join(stream.text_stream) == dear
+    to = {"model": "openai/m", "api_base": base + "/v1", "api_key": key, "messages": said}
+    assert litellm.completion(**to).choices[0].message.content == dear
+    pieces = [chunk.choices[0].delta.content or "" for chunk in litellm.completion(**to, stream=True)]
+    assert "".join(pieces) == dear
+    # the answer goes back in the words that it was given in
+    again = [*said, {"role": "assistant", "content": dear}, *said]
+    raw = client.chat.completions.with_raw_response.create(model="m", messages=again)
+    assert raw.headers["x-cape-draws"] == "0", raw.headers
+    sent = json.loads(SEEN[-1][SEEN[-1].index('{"'):])["messages"]
+    assert sent[1]["content"] == "Dear " + sent[0]["content"].split()[-1]
+
+
 def with_langchain(base):
     model = ChatOpenAI(model="m", base_url=base + "/v1", api_key="k", max_retries=0)
     said = [SystemMessage(CANARY), HumanMessage(CANARY)]
@@ -243,7 +303,7 @@ def main():
     threading.Thread(target=upstream.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{upstream.server_port}/v1"
     with serve(sys.argv[1], "--upstream", address) as (base, log):
-        for check in [with_openai, with_anthropic, with_litellm]:
+        for check in [with_openai, with_anthropic, with_litellm, with_names]:
             check(base)
             print("ok", check.__name__)
     # frameworks send system prompts and tools
@@ -254,6 +314,7 @@ def main():
     check_calls()
     log += more
     assert SEEN and "canary" not in "".join(SEEN).lower() and "canary" not in "".join(log).lower()
+    assert "aliciana" not in "".join(SEEN).lower() and "aliciana" not in "".join(log).lower()
     assert "stainless" not in "".join(SEEN).lower()
     print(f"ok {len(SEEN)} requests at upstream, {len(log)} lines of log, no canary")
 

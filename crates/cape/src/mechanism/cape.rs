@@ -313,11 +313,20 @@ impl Cape {
     /// Draws for every key of a plan.
     #[must_use]
     pub fn draw(&self, plan: &Plan, secret: &Secret) -> Vec<Drawn> {
-        let draw = |key: &Key| {
-            let numbers = [&self.tag[..], &key.bytes()].concat();
-            self.draw_key(key, &mut secret.generator(&numbers))
-        };
-        plan.keys.iter().map(draw).collect()
+        plan.keys.iter().map(|key| self.draw_one(key, secret)).collect()
+    }
+
+    /// Draws for one key.
+    #[must_use]
+    pub fn draw_one(&self, key: &Key, secret: &Secret) -> Drawn {
+        self.draw_key(key, &mut secret.generator(&self.drawn_from(key)))
+    }
+
+    /// All that a draw comes from beside the secret, in bytes: the same bytes and the same secret are one
+    /// draw, whatever other settings there are.
+    #[must_use]
+    pub fn drawn_from(&self, key: &Key) -> Vec<u8> {
+        [&self.tag[..], &key.bytes()].concat()
     }
 
     fn draw_key(&self, key: &Key, rng: &mut dyn CryptoRng) -> Drawn {

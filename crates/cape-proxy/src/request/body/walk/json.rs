@@ -10,7 +10,7 @@ use crate::request::policy::{Action, Field, Names, Results};
 
 impl Walk<'_> {
     pub(super) fn arguments(&mut self, text: &str) -> Read<Node> {
-        let perturbed = self.policy.tool_calls == Action::Perturb;
+        let perturbed = self.policy.action(Field::ToolCalls) == Action::Perturb;
         match serde_json::from_str::<Value>(text) {
             Ok(value) if perturbed => {
                 Ok(Node::InString(Box::new(self.tree(&value, Field::ToolCalls)?)))
