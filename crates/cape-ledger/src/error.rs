@@ -96,9 +96,9 @@ impl From<sqlx::Error> for Error {
     }
 }
 
-impl From<Refusal> for Error {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused(Box::new(refusal))
+impl From<Box<Refusal>> for Error {
+    fn from(refusal: Box<Refusal>) -> Self {
+        Self::Refused(refusal)
     }
 }
 

@@ -166,7 +166,7 @@ impl Limits {
         spent: &Each<Cost>,
         asked: Cost,
         now: SystemTime,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Box<Refusal>> {
         let epsilon = self.epsilon().named().into_iter().zip(spent.named());
         let epsilon = epsilon.filter_map(|((limit, most), (_, had))| {
             let most = most.unwrap_or(Micros::FULL).min(Micros::FULL);
@@ -192,12 +192,12 @@ impl Limits {
                     .into_iter()
                     .flatten()
                     .all(|most| asked.maps <= most);
-        Err(Refusal {
+        Err(Box::new(Refusal {
             limit,
             over,
             all_left: self.left(spent),
             retry_after: (passes(limit) && fits_tomorrow).then(|| until_tomorrow(now)),
-        })
+        }))
     }
 }
 

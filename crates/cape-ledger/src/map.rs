@@ -1,5 +1,6 @@
 //! Maps: what makes two draws the same, and the secret that a draw comes from.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use crate::account::Account;
@@ -89,9 +90,8 @@ impl Sorted {
         draws: &[Draw],
         generations: &Generations,
     ) -> Result<Self> {
-        let of = |name: &str| generations.get(name).copied().unwrap_or(0).to_le_bytes();
-        let mut known: HashMap<(Map, Option<&[u8]>), ([u8; 32], [u8; 32])> = HashMap::new();
-        let mut passing = (HashSet::new(), 0);
+        let mut known: HashMap<(Map, Option<&[u8]>), Opened> = HashMap::new();
+        let mut passing = HashSet::new();
         let mut sorted = Self {
             secrets: Vec::with_capacity(draws.len()),
             draws: HashSet::new(),
@@ -99,51 +99,71 @@ impl Sorted {
             passing: (0, 0),
         };
         for draw in draws {
+            let is_passing = draw.map.lasts == Lasts::Request;
             let word = word_name(key, account, &draw.word);
             // a word that was forgotten has a map of its own from then on
-            let forgotten = generations.contains_key(&word) && draw.map.lasts != Lasts::Request;
+            let forgotten = generations.contains_key(&word) && !is_passing;
             let own = forgotten.then_some(draw.word.as_slice());
-            let (map, secret) = match known.get(&(draw.map, own)) {
-                Some(known) => *known,
-                None => {
-                    let conversation = match draw.map.lasts {
-                        Lasts::Conversation(place) => place.name(),
-                        Lasts::Account | Lasts::Request => String::new(),
-                    };
-                    let map = match draw.map.lasts {
-                        Lasts::Request => key.fresh()?,
-                        Lasts::Account | Lasts::Conversation(_) => key.hash(
-                            "map",
-                            &[
-                                account.name().as_bytes(),
-                                draw.map.whose.as_bytes(),
-                                &of(account.name()),
-                                conversation.as_bytes(),
-                                &of(&conversation),
-                                own.map_or(b"".as_slice(), |_| word.as_bytes()),
-                                &of(&word),
-                            ],
-                        ),
-                    };
-                    let found = (map, key.secret(&map));
-                    known.insert((draw.map, own), found);
-                    if draw.map.lasts == Lasts::Request {
-                        passing.1 += 1;
+            let opened = match known.entry((draw.map, own)) {
+                Entry::Occupied(known) => *known.get(),
+                Entry::Vacant(new) => {
+                    let word = forgotten.then_some(word.as_str());
+                    let opened =
+                        *new.insert(Opened::new(key, account, draw.map, word, generations)?);
+                    if is_passing {
+                        sorted.passing.1 += 1;
                     } else {
-                        sorted.maps.insert(key.hash("opened", &[&map]));
+                        sorted.maps.insert(key.hash("opened", &[&opened.map]));
                     }
-                    found
+                    opened
                 }
             };
-            let name = key.hash("draw", &[&map, &draw.from]);
-            if draw.map.lasts == Lasts::Request {
-                passing.0.insert(name);
-            } else {
-                sorted.draws.insert(name);
-            }
-            sorted.secrets.push(secret);
+            let name = key.hash("draw", &[&opened.map, &draw.from]);
+            let draws = if is_passing { &mut passing } else { &mut sorted.draws };
+            draws.insert(name);
+            sorted.secrets.push(opened.secret);
         }
-        sorted.passing = (passing.0.len() as u64, passing.1);
+        sorted.passing.0 = passing.len() as u64;
         Ok(sorted)
+    }
+}
+
+/// A map of one generation.
+#[derive(Clone, Copy)]
+struct Opened {
+    map: [u8; 32],
+    secret: [u8; 32],
+}
+
+impl Opened {
+    /// The map as it is, or that of one word in it which was forgotten.
+    fn new(
+        key: &Key,
+        account: &Account,
+        map: Map,
+        word: Option<&str>,
+        generations: &Generations,
+    ) -> Result<Self> {
+        let of = |name: &str| generations.get(name).copied().unwrap_or(0).to_le_bytes();
+        let conversation = match map.lasts {
+            Lasts::Request => {
+                let map = key.fresh()?;
+                return Ok(Self { map, secret: key.secret(&map) });
+            }
+            Lasts::Conversation(place) => place.name(),
+            Lasts::Account => String::new(),
+        };
+        let word = word.unwrap_or_default();
+        let parts: [&[u8]; 7] = [
+            account.name().as_bytes(),
+            map.whose.as_bytes(),
+            &of(account.name()),
+            conversation.as_bytes(),
+            &of(&conversation),
+            word.as_bytes(),
+            &of(word),
+        ];
+        let map = key.hash("map", &parts);
+        Ok(Self { map, secret: key.secret(&map) })
     }
 }

@@ -150,12 +150,11 @@ impl Releaser {
                 Field::Assistant | Field::ToolCalls => self.ledger.recall(&place, now).await?,
                 Field::User | Field::System | Field::ToolResults => None,
             };
-            match own {
-                Some(own) => known.push(ReleasedText { said: i, sent: Sent::Own(own) }),
-                None => {
-                    let (whose, beginning) = (whose(text.field), beginnings.len() - 1);
-                    new.push(New { said: i, whose, beginning });
-                }
+            if let Some(own) = own {
+                known.push(ReleasedText { said: i, sent: Sent::Own(own) });
+            } else {
+                let (whose, beginning) = (whose(text.field), beginnings.len() - 1);
+                new.push(New { said: i, whose, beginning });
             }
         }
         Ok(Read { known, new, beginnings, after: conversation })

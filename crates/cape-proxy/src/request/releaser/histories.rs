@@ -232,7 +232,6 @@ fn adapts(word: &'static str) -> impl Fn(usize, &[String]) -> Option<Vec<(Field,
             (0, _) => word.to_owned(),
             (1, Some("Alice")) => format!("\"London\" {word}"),
             (1, Some("London")) => "the the".to_owned(),
-            (1, _) => return None,
             // written with a capital, since it stands first
             (2, Some("The the")) => format!("London {word}"),
             _ => return None,
