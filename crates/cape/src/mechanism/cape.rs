@@ -161,10 +161,11 @@ impl Cape {
             keep.add(&words);
         }
         // the same numbers under two laws would be two draws that depend on each other
+        let alpha = settings.shape.alpha.map(|alpha| format!("Some({alpha:?})"));
         let tag = format!(
-            "{} {:?} {} {} {:016x}",
+            "{} {} {} {} {:016x}",
             settings.epsilon.get(),
-            settings.shape.alpha,
+            alpha.as_deref().unwrap_or("None"),
             settings.shape.k,
             ordinary.get(),
             lexicon.checksum()
