@@ -4,14 +4,14 @@
 
 use std::sync::LazyLock;
 
-use cape::kinds::{self, Kind};
-use cape::lexicon::{Lexicon, Listed};
-use cape::mechanism::cape::{Cape, Drawn, Settings};
-use cape::rng::{Secret, seeded};
+use cape::kinds;
+use cape::lexicon::Listed;
+use cape::mechanism::cape::{Drawn, Settings};
+use cape::rng::seeded;
 use cape::sample::below;
 use cape::sanitizer::written;
-use cape::text::{Level, Release};
 use cape::units::{Options, Unit, cut};
+use cape::{Cape, Kind, Level, Lexicon, Release, Secret};
 use libfuzzer_sys::fuzz_target;
 
 /// For prose, for code and for JSON.

@@ -3,19 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use cape::attack::bayes::BaselineBayes;
-use cape::attack::bayes::PaperBayes;
+use cape::attack::bayes::{BaselineBayes, PaperBayes};
 use cape::attack::{Knn, Space};
-use cape::keep::KeepList;
-use cape::law::Shape;
-use cape::lexicon::Lexicon;
-use cape::mechanism::cape::{self as words, Cape};
+use cape::mechanism::cape as words;
 use cape::mechanism::cape_paper::{CapePaper, Settings};
 use cape::mechanism::{Baseline, Mechanism};
-use cape::privacy::{Epsilon, Evidence, Guarantee, Notion};
 use cape::rng::CryptoRng;
-use cape::text::{Outcome, Piece, Token, Tokens, Why};
-use cape::tokenizer::Tokenizer;
+use cape::tokens::{KeepList, Outcome, Piece, Token, Tokenizer, Tokens};
+use cape::{Cape, Epsilon, Evidence, Guarantee, Lexicon, Notion, Shape, Why};
 use cape_models::{Device, PreparedBaseline};
 use serde_json::{Value, json};
 

@@ -36,25 +36,25 @@
 //! The modules are for those who look inside. Privacy is decided in [`units`], [`kinds`], [`lexicon`],
 //! [`levels`], [`law`], [`sample`], [`privacy`], [`rng`] and [`mechanism`]; the proofs are in
 //! [`mechanism::cape`]. [`audit`] tests them, [`attack`] shows what adversaries find. The mechanisms that Cape is
-//! compared with work on tokens: [`tokenizer`], [`vocab`], [`model`], [`vectors`].
+//! compared with work on [`tokens`].
 
-pub mod assemble;
+mod assemble;
 pub mod attack;
 pub mod audit;
-pub mod buckets;
-pub mod context;
+mod buckets;
+mod context;
 mod embeddings;
 mod error;
 mod exponential;
 mod json;
-pub mod keep;
+mod keep;
 pub mod kinds;
 pub mod law;
 pub mod levels;
 pub mod lexicon;
 pub mod mechanism;
 pub mod metric;
-pub mod model;
+mod model;
 pub mod privacy;
 mod rank;
 mod recent;
@@ -63,11 +63,12 @@ pub mod rng;
 pub mod sample;
 pub mod sanitizer;
 pub mod text;
-pub mod tokenizer;
+mod tokenizer;
+pub mod tokens;
 pub mod units;
-pub mod utility;
-pub mod vectors;
-pub mod vocab;
+mod utility;
+mod vectors;
+mod vocab;
 mod writing;
 
 pub use error::{Error, Result};
@@ -77,7 +78,7 @@ pub use law::Shape;
 pub use levels::Profile;
 pub use lexicon::Lexicon;
 pub use mechanism::cape::{Cape, Settings};
-pub use privacy::{Epsilon, Evidence, Guarantee, Notion, Privacy};
+pub use privacy::{Epsilon, Evidence, Guarantee, Notion, Privacy, Reach};
 pub use restore::{Restorer, Restoring, Wanted};
 pub use rng::Secret;
 pub use sanitizer::{About, Sanitizer};

@@ -2,12 +2,8 @@
 
 use std::fmt::Write as _;
 
-use cape::law::Shape;
-use cape::levels::Profile;
-use cape::lexicon::Lexicon;
-use cape::mechanism::cape::{Cape, EPSILON, SHAPE, Settings};
-use cape::privacy::Epsilon;
-use cape::text::Level;
+use cape::mechanism::cape::{EPSILON, SHAPE, Settings};
+use cape::{Cape, Epsilon, Level, Lexicon, Profile, Shape};
 use cape_eval::choice::{Choice, Nearness, best};
 use cape_eval::data::{Columns, Data};
 use cape_eval::grid::Grid;

@@ -1,8 +1,7 @@
 //! Settings that are one of a few names, and what help says of each.
 
-use cape::context::Context;
-use cape::levels::Profile;
-use cape::units;
+use cape::tokens::Context;
+use cape::{Profile, units};
 use cape_models::Arithmetic;
 use cape_models::BaselineKind;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};

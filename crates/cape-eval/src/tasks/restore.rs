@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use cape::Why;
 use cape::metric::rouge_l;
-use cape::text::{Outcome, ReleasedToken, Why};
+use cape::tokens::{Outcome, ReleasedToken};
 
 use super::prompts;
 use crate::chat::{ChatError, Client, Options};
@@ -78,7 +79,7 @@ fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use cape::text::TokenId;
+    use cape::tokens::TokenId;
 
     use super::*;
 

@@ -9,14 +9,11 @@ use axum::body::Body;
 use axum::http::request::Builder;
 use axum::http::{HeaderMap, Request};
 use axum::{Extension, Router};
-use cape::keep::KeepList;
 use cape::mechanism::Mechanism;
 use cape::mechanism::cape_paper::{CapePaper, Settings as CapeSettings};
-use cape::privacy::{Epsilon, Evidence, Guarantee, Notion};
 use cape::rng::CryptoRng;
-use cape::sanitizer::{About, Sanitizer};
-use cape::text::{Outcome, Piece, Token, Tokens};
-use cape::tokenizer::Tokenizer;
+use cape::tokens::{KeepList, Outcome, Piece, Token, Tokenizer, Tokens};
+use cape::{About, Epsilon, Evidence, Guarantee, Notion, Sanitizer};
 use cape_ledger::{Key, Ledger};
 use cape_models::Device;
 use cape_proxy::{Error, Policy, Service, Settings};
@@ -70,7 +67,7 @@ pub fn sanitizer() -> Sanitizer {
 /// The paper's mechanism at ε = 2: what holds is more than that.
 pub fn paper() -> Sanitizer {
     let paper = CapeSettings::new(Epsilon::new(2.0).unwrap());
-    let settings = CapeSettings { context: cape::context::Context::Released, ..paper };
+    let settings = CapeSettings { context: cape::tokens::Context::Released, ..paper };
     let mechanism = CapePaper::new(Arc::clone(&device().model), settings).unwrap();
     of(Box::new(mechanism), "cape-paper")
 }
