@@ -84,7 +84,6 @@ impl Options {
     }
 
     /// Whether the text is data, where no place asks for a capital.
-    #[must_use]
     pub(crate) fn is_data(self) -> bool {
         self.code || self.json
     }

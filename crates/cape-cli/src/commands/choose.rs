@@ -84,7 +84,7 @@ fn tried(data: &Data, profile: Profile, nearness: &Nearness) -> Done<Vec<Choice>
         chat: None,
     };
     let grid = Grid { data, methods: &subjects, epsilons: &EPSILONS, seeds: &seeds, tools: &tools };
-    let progress = output::Progress::new(grid.len(), "releases");
+    let progress = output::Progress::new(grid.releases(), "releases");
     let ran = grid.run_unwritten(&|done| progress.at(done));
     progress.finish();
     let attacked = Measure::PrivacyOn(Attack::Bayes, PROTECTED_WORDS.to_owned());
