@@ -5,8 +5,8 @@
 
 use std::sync::LazyLock;
 
-use cape::tokens::{KeepList, Outcome, Tokenizer, assemble, recover};
 use cape::Why;
+use cape::tokens::{KeepList, Outcome, Tokenizer, assemble, recover};
 use libfuzzer_sys::fuzz_target;
 
 static TOKENIZERS: LazyLock<[Tokenizer; 6]> = LazyLock::new(|| {

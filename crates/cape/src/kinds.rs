@@ -90,7 +90,8 @@ impl Kind {
 }
 
 /// How many values the grid of a kind has; none for a kind that is not near.
-pub(crate) fn grid_len(kind: Kind) -> usize {
+#[must_use]
+pub fn grid_len(kind: Kind) -> usize {
     match kind {
         Kind::Number | Kind::Amount => number::grid().len(),
         Kind::Date => date::LEN,
@@ -165,7 +166,7 @@ pub(crate) fn grid_rank(kind: Kind, from: usize, index: usize) -> usize {
 ///
 /// # Panics
 /// If the kind is not uniform.
-pub(crate) fn uniform(kind: Kind, rng: &mut dyn CryptoRng) -> String {
+pub fn uniform(kind: Kind, rng: &mut dyn CryptoRng) -> String {
     match kind {
         Kind::Email => address::email(rng),
         Kind::Url => address::url(rng),
