@@ -73,13 +73,22 @@ mod writing;
 
 pub use error::{Error, Result};
 pub use json::ReleaseJson;
+#[doc(inline)]
 pub use kinds::Kind;
+#[doc(inline)]
 pub use law::Shape;
+#[doc(inline)]
 pub use levels::Profile;
+#[doc(inline)]
 pub use lexicon::Lexicon;
+#[doc(inline)]
 pub use mechanism::cape::{Cape, Settings};
+#[doc(inline)]
 pub use privacy::{Epsilon, Evidence, Guarantee, Notion, Privacy, Reach};
 pub use restore::{Restorer, Restoring, Wanted};
+#[doc(inline)]
 pub use rng::Secret;
+#[doc(inline)]
 pub use sanitizer::{About, Sanitizer};
+#[doc(inline)]
 pub use text::{Level, Release, ReleasedWord, Why};
