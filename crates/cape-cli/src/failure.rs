@@ -174,6 +174,12 @@ impl From<cape_proxy::Error> for Failure {
             E::ExtractorElsewhere => ("--extractor-elsewhere allows it, if you trust it", true),
             E::Unproven => ("remove `mechanism` from cape.toml: the default is proven", true),
             E::Pem | E::Tls(_) => ("give --tls-certificate and --tls-key, files of PEM", true),
+            E::SystemFile { .. } | E::SystemSum { .. } => {
+                ("`cape serve --learn-system FILE` writes such a list", true)
+            }
+            E::LearnBlocked | E::AllowPassed => {
+                ("`system` is a key of [proxy.policy] in cape.toml, or of the preset", true)
+            }
             E::Io { .. } => ("choose another --listen; 127.0.0.1:0 finds a free port", false),
             _ => ("`cape serve --help` explains every setting", false),
         };

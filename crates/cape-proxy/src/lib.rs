@@ -17,12 +17,15 @@
 mod answer;
 mod error;
 mod fault;
+mod preset;
 mod request;
 mod server;
 mod settings;
 mod upstream;
 
 pub use error::Error;
-pub use request::policy::{Action, Gate, Names, Policy, Removal};
+pub use preset::Preset;
+pub use request::policy::{Action, Gate, Names, Policy, PolicyChanges, Removal, Results};
+pub use request::system::SystemLines;
 pub use server::{Service, router, run};
 pub use settings::Settings;

@@ -42,6 +42,10 @@ pub struct Settings {
     pub remember_days: u32,
     /// The limits on what may be spent.
     pub limits: Limits,
+    /// The list of lines of system prompts that pass, by their SHA-256 sums.
+    pub allow_system: Option<PathBuf>,
+    /// The list that the lines of all system prompts are added to.
+    pub learn_system: Option<PathBuf>,
     /// The policy on what is let through.
     pub policy: Policy,
 }
@@ -65,6 +69,8 @@ impl Default for Settings {
             ledger_key: None,
             remember_days: 90,
             limits: Limits::default(),
+            allow_system: None,
+            learn_system: None,
             policy: Policy::default(),
         }
     }

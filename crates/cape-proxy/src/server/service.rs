@@ -1,5 +1,6 @@
 //! The state that all requests share.
 
+use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -20,15 +21,19 @@ use crate::request::headers;
 use crate::request::policy::{Action, Policy};
 use crate::request::receive::receive;
 use crate::request::releaser::{Released, Releaser};
+use crate::request::system::{SystemLearner, SystemLines};
 use crate::settings::Settings;
 use crate::upstream::Upstream;
 
 /// A proxy that is ready to serve: [`router`](crate::router) gives it its paths.
 pub struct Service {
     policy: RwLock<Arc<Policy>>,
+    surroundings: Surroundings,
     pub(super) releaser: Arc<Releaser>,
     pub(super) upstream: Upstream,
     pub(super) extractor: Option<Arc<Extractor>>,
+    /// Writes down the lines of system prompts, if it is told to.
+    pub(super) learner: Option<SystemLearner>,
     pub(super) metrics: Metrics,
     permits: Arc<Semaphore>,
     pub(super) max_body: usize,
@@ -49,17 +54,22 @@ impl Service {
             return Err(Error::Unproven);
         }
         let extractor = Extractor::new(settings)?.map(Arc::new);
-        if extractor.is_some() && settings.policy.assistant == Action::Pass {
-            return Err(Error::RewrittenPass);
-        }
+        let surroundings = Surroundings {
+            allow_system: settings.allow_system.clone(),
+            learns: settings.learn_system.is_some(),
+            rewrites: extractor.is_some(),
+        };
+        let policy = surroundings.complete(settings.policy.clone())?;
         let timeout = Duration::from_secs(settings.timeout);
         let idle = Duration::from_secs(settings.idle_timeout);
         let base = settings.upstream.as_deref().unwrap_or_default();
         Ok(Arc::new(Self {
-            policy: RwLock::new(Arc::new(settings.policy.clone())),
+            policy: RwLock::new(Arc::new(policy)),
+            surroundings,
             releaser: Arc::new(Releaser::start(sanitizer, ledger, settings.limits)?),
             upstream: Upstream::new("the upstream", base, timeout, idle)?,
             extractor,
+            learner: settings.learn_system.as_deref().map(SystemLearner::open).transpose()?,
             metrics: Metrics::default(),
             permits: Arc::new(Semaphore::new(settings.max_requests)),
             max_body: settings.max_body,
@@ -73,11 +83,9 @@ impl Service {
         Arc::clone(&self.policy.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Sets the policy of the requests to come, unless the extractor forbids it.
+    /// Sets the policy of the requests to come, if it fits, and reads the list of lines again.
     pub fn set_policy(&self, policy: Policy) -> Result<(), Error> {
-        if self.extractor.is_some() && policy.assistant == Action::Pass {
-            return Err(Error::RewrittenPass);
-        }
+        let policy = self.surroundings.complete(policy)?;
         *self.policy.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
         Ok(())
     }
@@ -129,5 +137,31 @@ impl Service {
         let (release, spent) = self.releaser.once(who, text).await?;
         self.metrics.released(started.elapsed(), spent);
         Ok((release, spent))
+    }
+}
+
+/// The lists of lines of system prompts, and whether answers are rewritten: what a policy must fit.
+struct Surroundings {
+    allow_system: Option<PathBuf>,
+    learns: bool,
+    rewrites: bool,
+}
+
+impl Surroundings {
+    /// A policy that fits, with the operator's list of lines.
+    fn complete(&self, mut policy: Policy) -> Result<Policy, Error> {
+        if self.rewrites && policy.assistant == Action::Pass {
+            return Err(Error::RewrittenPass);
+        }
+        if self.learns && policy.system == Action::Block {
+            return Err(Error::LearnBlocked);
+        }
+        if let Some(path) = &self.allow_system {
+            if policy.system == Action::Pass {
+                return Err(Error::AllowPassed);
+            }
+            policy.system_lines = Arc::new(SystemLines::read(path)?);
+        }
+        Ok(policy)
     }
 }
