@@ -19,9 +19,9 @@ const CANARY: &str = "zq🂡canary";
 
 /// The bound of one draw.
 fn bound() -> f64 {
-    let lexicon = cape::lexicon::Lexicon::embedded();
+    let lexicon = cape::Lexicon::embedded();
     let settings = cape::mechanism::cape::Settings::default();
-    cape::mechanism::cape::Cape::new(lexicon, settings).unwrap().guarantee().bound
+    cape::Cape::new(lexicon, settings).unwrap().guarantee().bound
 }
 
 /// What it costs in the ledger, which counts millionths and rounds up.

@@ -10,11 +10,10 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::Request;
-use cape::context::Context;
-use cape::keep::KeepList;
 use cape::mechanism::cape_paper::{CapePaper, Settings as PaperSettings};
 use cape::privacy::Epsilon;
 use cape::sanitizer::{About, Sanitizer};
+use cape::tokens::{Context, KeepList};
 use cape_proxy::{Action, Error, Policy, Service, Settings};
 use recorder::{Recorder, json as reply};
 use serde_json::{Value, json};

@@ -70,7 +70,6 @@ impl std::fmt::Debug for Key {
 
 impl Key {
     /// The key in bytes, different for different keys.
-    #[must_use]
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let tag = [self.kind.as_str(), self.level.as_str()];
         let parts = tag.iter().flat_map(|part| part.bytes().chain([0]));

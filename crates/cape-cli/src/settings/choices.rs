@@ -2,10 +2,8 @@
 
 use std::str::FromStr;
 
-use cape::Wanted;
-use cape::context::Context;
-use cape::levels::Profile;
-use cape::units;
+use cape::tokens::Context;
+use cape::{Profile, Wanted, units};
 use cape_models::Arithmetic;
 use cape_models::BaselineKind;
 use cape_proxy::Memory;
