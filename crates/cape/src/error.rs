@@ -64,6 +64,9 @@ pub enum Error {
     /// There is no release where there should be one.
     #[error("nothing was released")]
     Nothing,
+    /// Nobody waits for the release any more.
+    #[error("the release was not wanted any more")]
+    Unwanted,
     /// The operating system has no randomness to give.
     #[error("the operating system gave no randomness")]
     Entropy(#[source] rand::rngs::SysError),

@@ -98,13 +98,28 @@ impl Sanitizer {
         texts: &[&str],
         secrets: &[&Secret],
     ) -> std::result::Result<Vec<Release>, (usize, Error)> {
+        self.releases_while(texts, secrets, &|_| true)
+    }
+
+    /// The same, as long as a text is wanted: before each draw for a word it asks with the text's index, and
+    /// gives up where it is not. (Mechanisms on tokens draw to the end.)
+    ///
+    /// # Panics
+    /// If there is not one secret per text.
+    pub fn releases_while(
+        &self,
+        texts: &[&str],
+        secrets: &[&Secret],
+        wanted: &dyn Fn(usize) -> bool,
+    ) -> std::result::Result<Vec<Release>, (usize, Error)> {
         assert_eq!(texts.len(), secrets.len(), "one secret per text");
         match &self.engine {
             Engine::Words(cape) => {
                 let each = texts.iter().zip(secrets).enumerate();
                 let release = |(i, (text, secret)): (usize, (&&str, &&Secret))| {
                     let plan = cape.plan(text).map_err(|error| (i, error))?;
-                    let drawn = cape.draw(&plan, secret);
+                    let drawn = cape.draw_while(&plan, secret, &|| wanted(i));
+                    let drawn = drawn.ok_or((i, Error::Unwanted))?;
                     Ok(written(cape, text, &plan, &drawn, secret.is_seeded()))
                 };
                 each.map(release).collect()

@@ -83,7 +83,14 @@ fn perturb(sanitizer: &Sanitizer, mut batch: Vec<Job>) {
     while !batch.is_empty() {
         let texts: Vec<&str> =
             batch.iter().flat_map(|job| &job.texts).map(String::as_str).collect();
-        match draw(sanitizer, &texts) {
+        // a client that goes away while its texts are long in the making
+        let owners: Vec<usize> = batch
+            .iter()
+            .enumerate()
+            .flat_map(|(job, it)| std::iter::repeat_n(job, it.texts.len()))
+            .collect();
+        let wanted = |text: usize| !batch[owners[text]].done.is_closed();
+        match draw(sanitizer, &texts, &wanted) {
             Ok(releases) => {
                 let mut releases = releases.into_iter();
                 for job in batch.drain(..) {
@@ -106,9 +113,13 @@ fn perturb(sanitizer: &Sanitizer, mut batch: Vec<Job>) {
 }
 
 /// The releases of all texts, or the index of the one that failed.
-fn draw(sanitizer: &Sanitizer, texts: &[&str]) -> Result<Vec<Release>, (usize, cape::Error)> {
+fn draw(
+    sanitizer: &Sanitizer,
+    texts: &[&str],
+    wanted: &dyn Fn(usize) -> bool,
+) -> Result<Vec<Release>, (usize, cape::Error)> {
     // each text has its own secret: what a word becomes in one text tells nothing about another
     let secrets = (0..texts.len()).map(|i| Secret::fresh().map_err(|error| (i, error)));
     let secrets = secrets.collect::<Result<Vec<Secret>, _>>()?;
-    sanitizer.releases(texts, &secrets.iter().collect::<Vec<_>>())
+    sanitizer.releases_while(texts, &secrets.iter().collect::<Vec<_>>(), wanted)
 }

@@ -313,11 +313,22 @@ impl Cape {
     /// Draws for every key of a plan.
     #[must_use]
     pub fn draw(&self, plan: &Plan, secret: &Secret) -> Vec<Drawn> {
-        let draw = |key: &Key| {
-            let numbers = [&self.tag[..], &key.bytes()].concat();
-            self.draw_key(key, &mut secret.generator(&numbers))
-        };
-        plan.keys.iter().map(draw).collect()
+        plan.keys.iter().map(|key| self.draw_with(key, secret)).collect()
+    }
+
+    /// Draws for every key of a plan as long as it is told to go on, which it asks before each.
+    pub(crate) fn draw_while(
+        &self,
+        plan: &Plan,
+        secret: &Secret,
+        go_on: &dyn Fn() -> bool,
+    ) -> Option<Vec<Drawn>> {
+        plan.keys.iter().map(|key| go_on().then(|| self.draw_with(key, secret))).collect()
+    }
+
+    fn draw_with(&self, key: &Key, secret: &Secret) -> Drawn {
+        let numbers = [&self.tag[..], &key.bytes()].concat();
+        self.draw_key(key, &mut secret.generator(&numbers))
     }
 
     fn draw_key(&self, key: &Key, rng: &mut dyn CryptoRng) -> Drawn {
