@@ -5,5 +5,5 @@ mod from_events;
 pub(crate) mod pass;
 pub(crate) mod remember;
 pub(crate) mod rewrite;
-mod sse;
+pub(crate) mod sse;
 mod to_events;

@@ -17,6 +17,8 @@
 mod answer;
 mod error;
 mod fault;
+#[cfg(fuzzing)]
+pub mod fuzzed;
 mod request;
 mod server;
 mod settings;
@@ -24,5 +26,5 @@ mod upstream;
 
 pub use error::Error;
 pub use request::policy::{Action, Gate, Names, Policy, Removal};
-pub use server::{Service, router, run};
-pub use settings::Settings;
+pub use server::{Service, check, router, run};
+pub use settings::{Reloaded, Settings};

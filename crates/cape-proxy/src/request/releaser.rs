@@ -1,6 +1,6 @@
 //! The release of each text: the one that was sent before, or a new draw that is paid for first.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::SystemTime;
 
 use cape::sanitizer::Sanitizer;
@@ -17,7 +17,7 @@ pub(crate) struct Releaser {
     perturber: Perturber,
     pub(crate) sanitizer: Arc<Sanitizer>,
     pub(crate) ledger: Ledger,
-    limits: Limits,
+    limits: RwLock<Limits>,
 }
 
 /// The texts of a conversation that may be sent.
@@ -40,7 +40,16 @@ impl Releaser {
         let what = "the thread that perturbs cannot be started";
         let failed = |source| Error::Io { what, source };
         let perturber = Perturber::start(&sanitizer).map_err(failed)?;
-        Ok(Self { perturber, sanitizer, ledger, limits })
+        Ok(Self { perturber, sanitizer, ledger, limits: RwLock::new(limits) })
+    }
+
+    /// Sets the limits of the releases to come.
+    pub(crate) fn set_limits(&self, limits: Limits) {
+        *self.limits.write().unwrap_or_else(PoisonError::into_inner) = limits;
+    }
+
+    fn limits(&self) -> Limits {
+        *self.limits.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Releases the texts of a conversation: all that are new are drawn and paid for together. An
@@ -84,7 +93,7 @@ impl Releaser {
                 drawn.push(i);
             }
         }
-        let receipt = self.ledger.release(who, fresh, &self.limits, now).await?;
+        let receipt = self.ledger.release(who, fresh, &self.limits(), now).await?;
         for (i, text) in drawn.into_iter().zip(receipt.texts) {
             sent[i] = text;
         }
@@ -96,7 +105,7 @@ impl Releaser {
         let mut releases = self.perturber.perturb(vec![text.to_owned()]).await?;
         let release = releases.pop().ok_or(Fault::Perturber)?;
         let cost = cost(&release);
-        self.ledger.spend(who, cost, &self.limits, SystemTime::now()).await?;
+        self.ledger.spend(who, cost, &self.limits(), SystemTime::now()).await?;
         Ok((release, cost))
     }
 
@@ -106,15 +115,14 @@ impl Releaser {
         who: &Spender,
         answers: Vec<Fresh>,
     ) -> Result<(), cape_ledger::Error> {
-        self.ledger.release(who, answers, &self.limits, SystemTime::now()).await.map(drop)
+        self.ledger.release(who, answers, &self.limits(), SystemTime::now()).await.map(drop)
     }
 
-    /// Whether a text could be perturbed and paid for now. Nothing is released, so nothing is spent.
+    /// Whether a text could be perturbed and its price written down now. Nothing is released, so
+    /// nothing is spent.
     pub(crate) async fn try_out(&self) -> Result<(), Fault> {
         self.perturber.perturb(vec!["the".into()]).await?;
-        let nobody = self.ledger.spender(b"");
-        self.ledger.left(&nobody, &self.limits, SystemTime::now()).await?;
-        Ok(())
+        Ok(self.ledger.probe().await?)
     }
 }
 

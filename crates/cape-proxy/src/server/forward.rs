@@ -29,21 +29,21 @@ async fn exchange(
     request: Request,
     route: &'static Route,
 ) -> Result<Response<Body>, Fault> {
-    let permit = service.permit()?;
     let client = headers::sent(request.headers())?;
     let who = service.spender(request.headers());
-    let bytes = service.receive(request).await?;
-    let policy = service.policy();
-    let outgoing = body::read(&bytes, route.table, &policy)?;
+    let (bytes, permit) = service.receive(request).await?;
+    let live = service.live();
+    let policy = &live.policy;
+    let outgoing = body::read(&bytes, route.table, policy)?;
     let released = service.release(&who, &outgoing.said).await?;
     let mut body = outgoing.fill(&released.texts);
     let (releaser, after) = (&service.releaser, released.after);
-    let awaited = AwaitedAnswer::new(releaser, route, &policy, who, after, service.max_body);
-    let extractor = service.extractor.as_ref().filter(|_| route.answer != AnswerFormat::Vectors);
+    let awaited = AwaitedAnswer::new(releaser, route, policy, who, after, live.settings.max_body);
+    let extractor = live.extractor.as_ref().filter(|_| route.answer != AnswerFormat::Vectors);
     let rewriter = extractor.map(|extractor| Rewriter::new(extractor, outgoing.prompt, &mut body));
     let answered = async {
         let body = Some(body.to_string());
-        let answer = service.upstream.ask(Method::POST, route.path, client, body).await?;
+        let answer = live.upstream.ask(Method::POST, route.path, client, body).await?;
         match rewriter.filter(|_| answer.status().is_success()) {
             Some(rewriter) => rewriter.rewrite(answer, route, permit, awaited).await,
             None => pass(answer, route.dialect, permit, awaited).await,
@@ -61,6 +61,6 @@ pub(super) async fn models(
     client: HeaderMap,
 ) -> Result<Response<Body>, Fault> {
     let (permit, client) = (service.permit()?, headers::sent(&client)?);
-    let answer = service.upstream.ask(Method::GET, "models", client, None).await?;
+    let answer = service.live().upstream.ask(Method::GET, "models", client, None).await?;
     pass(answer, Dialect::OpenAi, permit, None).await
 }

@@ -6,6 +6,7 @@ use axum::Router;
 use axum::middleware;
 use axum::routing::{get, post};
 
+use super::admit::admit;
 use super::service::Service;
 use super::{forward, guardrail, local, log, openapi};
 use crate::fault::Fault;
@@ -16,7 +17,7 @@ pub fn router(service: Arc<Service>) -> Router {
     let mut router = Router::new()
         .route("/v1/models", get(forward::models))
         .route("/perturb", post(local::perturb))
-        .route("/beta/litellm_basic_guardrail_api", post(guardrail::guard))
+        .route(guardrail::PATH, post(guardrail::guard))
         .route("/openapi.json", get(openapi::openapi))
         .route("/health", get(local::health))
         .route("/ready", get(local::ready))
@@ -28,6 +29,7 @@ pub fn router(service: Arc<Service>) -> Router {
     router
         .fallback(async || Fault::NotFound)
         .method_not_allowed_fallback(async || Fault::Method)
+        .layer(middleware::from_fn_with_state(Arc::clone(&service), admit))
         .layer(middleware::from_fn_with_state(Arc::clone(&service), log::log))
         .with_state(service)
 }

@@ -1,40 +1,41 @@
 //! The state that all requests share.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use axum::extract::Request;
 use axum::http::HeaderMap;
-use cape::privacy::{Evidence, Notion};
 use cape::sanitizer::Sanitizer;
 use cape::text::Release;
-use cape_ledger::{Cost, Ledger, Spender};
+use cape_ledger::{Cost, Error as LedgerError, Ledger, Spender};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::live::{Live, proven};
 use super::metrics::Metrics;
-use crate::answer::extractor::Extractor;
 use crate::error::Error;
 use crate::fault::Fault;
 use crate::request::body::BodyText;
 use crate::request::headers;
-use crate::request::policy::{Action, Policy};
 use crate::request::receive::receive;
 use crate::request::releaser::{Released, Releaser};
-use crate::settings::Settings;
-use crate::upstream::Upstream;
+use crate::settings::{Reloaded, Settings};
 
 /// A proxy that is ready to serve: [`router`](crate::router) gives it its paths.
 pub struct Service {
-    policy: RwLock<Arc<Policy>>,
+    live: RwLock<Arc<Live>>,
     pub(super) releaser: Arc<Releaser>,
-    pub(super) upstream: Upstream,
-    pub(super) extractor: Option<Arc<Extractor>>,
     pub(super) metrics: Metrics,
     permits: Arc<Semaphore>,
-    pub(super) max_body: usize,
     max_requests: usize,
-    timeout: Duration,
+    /// Whether the ledger's database has said that it is corrupted: no account in it can be trusted.
+    corrupted: AtomicBool,
+    /// When the ledger was last found able to write.
+    probed: Mutex<Option<Instant>>,
 }
+
+/// The time for which a probe of the ledger holds: asking more often costs nothing more.
+const PROBED: Duration = Duration::from_millis(250);
 
 impl Service {
     /// Checks the settings and starts the threads that perturb: whatever is wrong with the settings
@@ -44,47 +45,66 @@ impl Service {
         sanitizer: Sanitizer,
         ledger: Ledger,
     ) -> Result<Arc<Self>, Error> {
-        let guarantee = sanitizer.guarantee();
-        if guarantee.notion != Notion::Ldp || guarantee.evidence == Evidence::None {
-            return Err(Error::Unproven);
-        }
-        let extractor = Extractor::new(settings)?.map(Arc::new);
-        if extractor.is_some() && settings.policy.assistant == Action::Pass {
-            return Err(Error::RewrittenPass);
-        }
-        let timeout = Duration::from_secs(settings.timeout);
-        let idle = Duration::from_secs(settings.idle_timeout);
-        let base = settings.upstream.as_deref().unwrap_or_default();
+        let live = Live::new(settings.clone())?;
+        proven(&sanitizer)?;
         Ok(Arc::new(Self {
-            policy: RwLock::new(Arc::new(settings.policy.clone())),
+            live: RwLock::new(Arc::new(live)),
             releaser: Arc::new(Releaser::start(sanitizer, ledger, settings.limits)?),
-            upstream: Upstream::new("the upstream", base, timeout, idle)?,
-            extractor,
             metrics: Metrics::default(),
             permits: Arc::new(Semaphore::new(settings.max_requests)),
-            max_body: settings.max_body,
             max_requests: settings.max_requests,
-            timeout,
+            corrupted: AtomicBool::new(false),
+            probed: Mutex::new(None),
         }))
     }
 
-    /// The policy at this moment: a request keeps the one it began with.
-    pub(super) fn policy(&self) -> Arc<Policy> {
-        Arc::clone(&self.policy.read().unwrap_or_else(PoisonError::into_inner))
+    /// The settings at this moment: a request keeps those it began with.
+    pub(super) fn live(&self) -> Arc<Live> {
+        Arc::clone(&self.live.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Sets the policy of the requests to come, unless the extractor forbids it.
-    pub fn set_policy(&self, policy: Policy) -> Result<(), Error> {
-        if self.extractor.is_some() && policy.assistant == Action::Pass {
-            return Err(Error::RewrittenPass);
+    /// Takes over the settings that can change while it serves, all or none, for the requests to come.
+    /// The mechanism cannot: another `fingerprint` than its own is named as needing a restart.
+    pub fn reload(&self, settings: Settings, fingerprint: &str) -> Result<Reloaded, Error> {
+        let (settings, mut reloaded) = self.live().settings.reloaded(settings);
+        if *fingerprint != self.releaser.sanitizer.about().fingerprint {
+            reloaded.restart.push("settings of the mechanism");
         }
-        *self.policy.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
-        Ok(())
+        let live = Live::new(settings)?;
+        self.releaser.set_limits(live.settings.limits);
+        *self.live.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
+        Ok(reloaded)
     }
 
     /// A request's place among those that are served at a time.
     pub(super) fn permit(&self) -> Result<OwnedSemaphorePermit, Fault> {
         Arc::clone(&self.permits).try_acquire_owned().map_err(|_| Fault::Busy)
+    }
+
+    /// Fails if a text could not be perturbed and paid for now.
+    pub(super) async fn try_out(&self) -> Result<(), Fault> {
+        if self.corrupted.load(Ordering::Relaxed) {
+            return Err(Fault::Corrupted);
+        }
+        let probed = || self.probed.lock().unwrap_or_else(PoisonError::into_inner);
+        if probed().is_some_and(|at| at.elapsed() < PROBED) {
+            return Ok(());
+        }
+        self.observed(self.releaser.try_out().await)?;
+        *probed() = Some(Instant::now());
+        Ok(())
+    }
+
+    /// Notes what a result says of the ledger.
+    fn observed<T>(&self, result: Result<T, Fault>) -> Result<T, Fault> {
+        if let Err(Fault::Ledger(error)) = &result
+            && !matches!(error, LedgerError::Refused(_))
+        {
+            *self.probed.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            let is_corrupted = matches!(error, LedgerError::Corrupted(_));
+            self.corrupted.fetch_or(is_corrupted, Ordering::Relaxed);
+        }
+        result
     }
 
     /// The number of requests that are being served.
@@ -102,9 +122,21 @@ impl Service {
         self.releaser.ledger.spender(headers::key(client))
     }
 
-    /// The whole body of a request.
-    pub(super) async fn receive(&self, request: Request) -> Result<Vec<u8>, Fault> {
-        receive(request, self.max_body, self.timeout).await
+    /// The whole body of a request, and its place. One that is still arriving takes no place.
+    pub(super) async fn receive(
+        &self,
+        request: Request,
+    ) -> Result<(Vec<u8>, OwnedSemaphorePermit), Fault> {
+        if self.corrupted.load(Ordering::Relaxed) {
+            return Err(Fault::Corrupted);
+        }
+        if !self.has_room() {
+            return Err(Fault::Busy);
+        }
+        let live = self.live();
+        let timeout = Duration::from_secs(live.settings.timeout);
+        let body = receive(request, live.settings.max_body, timeout).await?;
+        Ok((body, self.permit()?))
     }
 
     /// Releases the texts of a conversation, timed and counted.
@@ -114,7 +146,7 @@ impl Service {
         said: &[BodyText],
     ) -> Result<Released, Fault> {
         let started = Instant::now();
-        let released = self.releaser.conversation(who, said).await?;
+        let released = self.observed(self.releaser.conversation(who, said).await)?;
         self.metrics.released(started.elapsed(), released.spent);
         Ok(released)
     }
@@ -126,7 +158,7 @@ impl Service {
         text: &str,
     ) -> Result<(Release, Cost), Fault> {
         let started = Instant::now();
-        let (release, spent) = self.releaser.once(who, text).await?;
+        let (release, spent) = self.observed(self.releaser.once(who, text).await)?;
         self.metrics.released(started.elapsed(), spent);
         Ok((release, spent))
     }
