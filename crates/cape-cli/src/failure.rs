@@ -198,6 +198,12 @@ impl From<cape_proxy::Error> for Failure {
             E::BrokenOff => ("what they cost is spent; once more is enough to end in order", false),
             E::Unproven => ("remove `mechanism` from cape.toml: the default is proven", true),
             E::Pem | E::Tls(_) => ("give --tls-certificate and --tls-key, files of PEM", true),
+            E::SystemFile { .. } | E::SystemSum { .. } => {
+                ("`cape serve --learn-system FILE` writes such a list", true)
+            }
+            E::LearnBlocked | E::AllowPassed => {
+                ("`system` is a key of [proxy.policy] in cape.toml, or of the preset", true)
+            }
             E::Io { .. } => ("choose another --listen; 127.0.0.1:0 finds a free port", false),
             _ => ("`cape serve --help` explains every setting", false),
         };

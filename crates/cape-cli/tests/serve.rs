@@ -65,6 +65,44 @@ fn it_serves_logs_numbers_and_ends_when_told() {
     assert!(proxy.child.wait().unwrap().success());
 }
 
+/// A preset is a settings file: what it prints can be copied into cape.toml, and does the same there.
+#[test]
+fn a_preset_is_shown_and_obeyed() {
+    let cape = || Command::new(env!("CARGO_BIN_EXE_cape"));
+    for preset in cape_proxy::Preset::ALL {
+        let shown = cape().args(["serve", "--preset", preset.name(), "--show"]).output().unwrap();
+        assert!(shown.status.success());
+        assert_eq!(String::from_utf8(shown.stdout).unwrap(), preset.toml());
+        let (url, seen) = upstream();
+        // the file names the preset, and changes one thing of it
+        let settings =
+            format!("[proxy]\npreset = {:?}\n[proxy.policy]\nuser = \"block\"\n", preset.name());
+        for settings in [settings.as_str(), preset.toml()] {
+            let mut proxy = Proxy::start(&url, settings);
+            let system = chat("system");
+            let (head, body) = proxy.post("/v1/chat/completions", &system);
+            assert!(head.starts_with("HTTP/1.1 200"), "{body}");
+            assert_eq!(proxy.event("request")["status"], 200);
+            let (head, _) = proxy.post("/v1/chat/completions", &chat("user"));
+            let blocked = head.starts_with("HTTP/1.1 400");
+            assert_eq!(blocked, settings.contains("block"), "{head}");
+        }
+        let passes = preset != cape_proxy::Preset::OpenWebUi;
+        assert_eq!(seen.lock().unwrap().contains(CANARY), passes, "{}", preset.name());
+    }
+    // with a list of lines, prompts do not pass as a whole
+    let (url, seen) = upstream();
+    let settings = "[proxy]\npreset = \"codex\"\nallow-system = \"sums\"\n";
+    let dir = Arc::new(tempfile::tempdir().unwrap());
+    std::fs::write(dir.path().join("cape.toml"), settings).unwrap();
+    std::fs::write(dir.path().join("sums"), "# none\n").unwrap();
+    let proxy = Proxy::start_in(dir, &url);
+    let (head, _) = proxy.post("/v1/chat/completions", &chat("system"));
+    assert!(head.starts_with("HTTP/1.1 200") && !seen.lock().unwrap().contains(CANARY), "{head}");
+    let alone = cape().args(["serve", "--show"]).output().unwrap();
+    assert_eq!(alone.status.code(), Some(2));
+}
+
 #[test]
 fn what_it_cannot_serve_with_it_refuses() {
     let run = |args: &[&str], settings: &str| {
@@ -89,6 +127,9 @@ fn what_it_cannot_serve_with_it_refuses() {
         (&["--upstream", "ftp://x"], "must be an http or https address"),
         (&["--upstream", url, "--mechanism", "cape-paper"], "an argument was not understood"),
         (&["--upstream", url, "--tls-key", "k"], "a certificate and its key"),
+        (&["--preset", "emacs"], "it takes one of: claude-code, codex, cursor, openwebui"),
+        (&["--upstream", url, "--allow-system", "none"], "the list of lines of system prompts"),
+        (&["--upstream", url, "--learn-system", "l"], "`system` must be"),
     ] {
         let (code, error) = run(args, "");
         assert!(code == Some(2) && error.contains(want), "{args:?}: {error}");

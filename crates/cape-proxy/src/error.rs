@@ -1,5 +1,7 @@
 //! Errors at the start of the proxy.
 
+use std::path::PathBuf;
+
 /// Why the proxy cannot start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -45,6 +47,31 @@ pub enum Error {
     /// The mechanism promises nothing that a proxy could rely on.
     #[error("the proxy needs a mechanism with a proven privacy loss for any two words")]
     Unproven,
+    /// The list of lines of system prompts cannot be read or written.
+    #[error("cannot use {}, the list of lines of system prompts", path.display())]
+    SystemFile {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// A line of that list is no sum.
+    #[error("{}, line {line}: no SHA-256 sum in 64 hexadecimal digits", path.display())]
+    SystemSum {
+        /// The file.
+        path: PathBuf,
+        /// The number of the line.
+        line: usize,
+    },
+    /// Nothing can be learned where system prompts are refused.
+    #[error("to learn lines of system prompts, `system` must be \"pass\" or \"perturb\"")]
+    LearnBlocked,
+    /// A list of lines decides nothing where all lines pass.
+    #[error(
+        "the list of --allow-system decides nothing where `system` is \"pass\": set it to \
+         \"perturb\" or \"block\""
+    )]
+    AllowPassed,
     /// The HTTP client cannot be made.
     #[error("the client for upstream cannot be made")]
     Client(#[source] reqwest::Error),

@@ -13,6 +13,16 @@ pub(crate) enum Dialect {
     Anthropic,
 }
 
+impl Dialect {
+    /// The service that does not speak it.
+    pub(crate) fn other(self) -> &'static str {
+        match self {
+            Self::OpenAi => "Anthropic's",
+            Self::Anthropic => "OpenAI's",
+        }
+    }
+}
+
 /// Why a request is not served. Nothing of it was sent, except where upstream failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Fault {
@@ -28,14 +38,27 @@ pub(crate) enum Fault {
     Token,
     #[error("the content type must be application/json")]
     ContentType,
+    #[error("cape does not read the content encoding {0}: it reads zstd, gzip and br")]
+    Encoding(String),
+    #[error("the body is not what its content encoding says")]
+    Encoded,
     #[error("a text cannot be perturbed: {0}")]
     Text(#[source] cape::Error),
     #[error("{0}; nothing was sent")]
     Ledger(#[source] LedgerError),
     #[error("the ledger's database is corrupted; nothing is sent until it is repaired")]
     Corrupted,
-    #[error("cape does not serve this path; nothing was sent")]
+    #[error(
+        "cape does not serve this path, and sent nothing; is the base URL right? It is \
+         http://HOST:PORT/v1 for OpenAI's clients and http://HOST:PORT for Anthropic's; the paths are in \
+         /openapi.json"
+    )]
     NotFound,
+    #[error(
+        "upstream is {0}, which does not have this path; nothing was sent. For Anthropic's clients, start \
+         cape with --upstream https://api.anthropic.com/v1; for OpenAI's, https://api.openai.com/v1"
+    )]
+    Foreign(&'static str),
     #[error("cape does not serve this method on this path")]
     Method,
     #[error("the body is larger than {0} bytes")]
@@ -68,6 +91,12 @@ pub(crate) enum Refusal {
     Unknown { path: String },
     #[error("{path} must be {expected}")]
     Value { path: String, expected: String },
+    #[error(
+        "{path} is blocked: of its {of} lines {} are not on the list of --allow-system (the first \
+         is line {}); `system` in [proxy.policy] of cape.toml can have them perturbed",
+        others.len(), others.first().unwrap_or(&0)
+    )]
+    Unlisted { path: String, others: Vec<usize>, of: usize },
     #[error("{path} is blocked: {why}; `{key}` in [proxy.policy] of cape.toml can let it through")]
     Blocked { path: String, why: &'static str, key: &'static str },
 }
@@ -96,13 +125,14 @@ impl Fault {
             Self::Refused(_)
             | Self::Header(_)
             | Self::TwoKeys
+            | Self::Encoded
             | Self::Text(cape::Error::ControlCharacter { .. }) => StatusCode::BAD_REQUEST,
             Self::Token => StatusCode::UNAUTHORIZED,
             Self::Page => StatusCode::FORBIDDEN,
-            Self::ContentType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::ContentType | Self::Encoding(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Text(_) => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Ledger(LedgerError::Refused(_)) => StatusCode::TOO_MANY_REQUESTS,
-            Self::NotFound => StatusCode::NOT_FOUND,
+            Self::NotFound | Self::Foreign(_) => StatusCode::NOT_FOUND,
             Self::Method => StatusCode::METHOD_NOT_ALLOWED,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Incomplete => StatusCode::REQUEST_TIMEOUT,
@@ -119,15 +149,19 @@ impl Fault {
     /// A name for machines, logs and metrics, without a word of the request.
     pub(crate) fn code(&self) -> &'static str {
         match self {
-            Self::Refused(Refusal::Blocked { .. }) => "cape_blocked",
-            Self::Refused(_) | Self::Header(_) | Self::TwoKeys | Self::Page | Self::ContentType => {
-                "cape_refused"
-            }
+            Self::Refused(Refusal::Blocked { .. } | Refusal::Unlisted { .. }) => "cape_blocked",
+            Self::Refused(_)
+            | Self::Header(_)
+            | Self::TwoKeys
+            | Self::Page
+            | Self::ContentType
+            | Self::Encoding(_)
+            | Self::Encoded => "cape_refused",
             Self::Token => "cape_token",
             Self::Text(_) => "cape_text",
             Self::Ledger(LedgerError::Refused(_)) => "cape_budget",
             Self::Ledger(_) | Self::Corrupted => "cape_ledger",
-            Self::NotFound => "cape_not_found",
+            Self::NotFound | Self::Foreign(_) => "cape_not_found",
             Self::Method => "cape_method",
             Self::TooLarge(_) => "cape_too_large",
             Self::Incomplete => "cape_incomplete",

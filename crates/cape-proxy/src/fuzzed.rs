@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::answer::sse::Events;
 use crate::request::body;
-use crate::request::policy::{Action, Gate, Names, Policy};
+use crate::request::policy::{Action, Gate, Names, Policy, Results};
 use crate::request::route::ROUTES;
 
 /// Reads a body as one of the routes does, with a policy that lets nothing or everything pass. Whatever is
@@ -17,13 +17,12 @@ pub fn request(route: u8, open: bool, bytes: &[u8]) {
         Policy {
             system: Action::Pass,
             tool_calls: Action::Pass,
-            tool_results: Action::Pass,
+            tool_results: Results::Pass,
             code: Action::Pass,
             urls: Action::Pass,
             tools: Gate::Pass,
             response_format: Gate::Pass,
             stop: Gate::Pass,
-            tool_values: Gate::Pass,
             tool_names: Names::Pass,
             ..Policy::default()
         }

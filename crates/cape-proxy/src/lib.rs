@@ -19,12 +19,15 @@ mod error;
 mod fault;
 #[cfg(fuzzing)]
 pub mod fuzzed;
+mod preset;
 mod request;
 mod server;
 mod settings;
 mod upstream;
 
 pub use error::Error;
-pub use request::policy::{Action, Gate, Names, Policy, Removal};
+pub use preset::Preset;
+pub use request::policy::{Action, Gate, Names, Policy, PolicyChanges, Removal, Results};
+pub use request::system::SystemLines;
 pub use server::{Service, check, router, run};
 pub use settings::{Reloaded, Settings};

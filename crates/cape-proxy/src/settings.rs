@@ -51,6 +51,10 @@ pub struct Settings {
     pub remember_days: u32,
     /// The limits on what may be spent.
     pub limits: Limits,
+    /// The list of lines of system prompts that pass, by their SHA-256 sums.
+    pub allow_system: Option<PathBuf>,
+    /// The list that the lines of all system prompts are added to.
+    pub learn_system: Option<PathBuf>,
     /// The policy on what is let through.
     pub policy: Policy,
 }
@@ -89,6 +93,8 @@ impl Settings {
             ledger_key,
             remember_days,
             limits,
+            allow_system,
+            learn_system,
             policy,
         } = &new;
         let changed = [
@@ -104,6 +110,7 @@ impl Settings {
             ("listen-plain", *listen_plain != self.listen_plain),
             ("listen-anyone", *listen_anyone != self.listen_anyone),
             ("limits", *limits != self.limits),
+            ("allow-system", *allow_system != self.allow_system),
             ("policy", *policy != self.policy),
         ];
         let restart = [
@@ -114,6 +121,7 @@ impl Settings {
             ("tls-key", *tls_key != self.tls_key),
             ("ledger", *ledger != self.ledger),
             ("ledger-key", *ledger_key != self.ledger_key),
+            ("learn-system", *learn_system != self.learn_system),
             ("remember-days", *remember_days != self.remember_days),
         ];
         let names = |all: &[(&'static str, bool)]| {
@@ -130,6 +138,7 @@ impl Settings {
             ledger: running.ledger,
             ledger_key: running.ledger_key,
             remember_days: running.remember_days,
+            learn_system: running.learn_system,
             ..new
         };
         (in_force, reloaded)
@@ -159,6 +168,8 @@ impl Default for Settings {
             ledger_key: None,
             remember_days: 90,
             limits: Limits::default(),
+            allow_system: None,
+            learn_system: None,
             policy: Policy::default(),
         }
     }

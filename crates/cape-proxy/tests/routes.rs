@@ -8,7 +8,7 @@ mod served;
 use axum::body::Body;
 use axum::http::Request;
 use cape_ledger::Cost;
-use cape_proxy::Service;
+use cape_proxy::{Action, Policy, Service, Settings};
 use recorder::{Recorder, json as reply};
 use serde_json::{Value, json};
 use served::{CANARY, chat, get, ledger, paper, post, router, send, settings};
@@ -75,6 +75,13 @@ async fn every_route_perturbs() {
             "/v1/messages",
             json!({"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": CANARY}]}),
         ),
+        (
+            "/v1/messages/count_tokens",
+            json!({"model": "m", "messages": [{"role": "user", "content": CANARY}]}),
+        ),
+        // a base URL without its version, or with two
+        ("/chat/completions", chat(CANARY)),
+        ("/v1/v1/chat/completions", chat(CANARY)),
     ];
     for (path, body) in &cases {
         let answer = send(&router, post(path, body)).await;
@@ -95,8 +102,8 @@ async fn what_is_not_served_is_not_sent() {
         "/v1/images/generations",
         "/v1/moderations",
         "/v1/messages/batches",
-        "/v1/messages/count_tokens",
         "/v1/chat/completions/",
+        "/v1/v1/v1/messages",
         "/v1//chat/completions",
         "/v1/chat/completions/zq-canary",
         "/zq-canary",
@@ -178,6 +185,142 @@ async fn headers_and_queries_stay_here() {
     assert_eq!(send(&router, request.unwrap()).await.status, 200);
     assert!(upstream.bytes().contains("GET /v1/models HTTP/1.1"));
     assert!(!upstream.bytes().contains("zqcanary"));
+}
+
+#[tokio::test]
+async fn a_model_is_asked_for_by_its_name_alone() {
+    let upstream = Recorder::new(reply(&json!({"id": "org/m:free"})));
+    let open = router(&settings(&upstream.url)).await;
+    let policy = Policy { models: vec!["m".into()], ..Policy::default() };
+    let shut = router(&Settings { policy, ..settings(&upstream.url) }).await;
+    let told = send(&open, get("/v1/models/org/m:free?zqcanary")).await;
+    assert_eq!((told.status, told.json()), (200, json!({"id": "org/m:free"})));
+    assert_eq!(send(&open, get("/models/m")).await.status, 200);
+    assert_eq!(send(&shut, get("/v1/models/m")).await.status, 200);
+    assert_eq!(send(&shut, get("/v1/models/org/m:free")).await.status, 404);
+    for path in [
+        "/v1/models/..",
+        "/v1/models/a/../../files",
+        "/v1/models/my%20name",
+        "/v1/models/a%2F..%2Fb",
+    ] {
+        assert_eq!(send(&open, get(path)).await.status, 404, "{path}");
+    }
+    let sent = upstream.bytes();
+    assert_eq!((upstream.count(), sent.matches("GET /v1/models/m HTTP").count()), (3, 2), "{sent}");
+    assert!(sent.contains("GET /v1/models/org/m:free HTTP/1.1") && !sent.contains("zqcanary"));
+}
+
+/// A path that is not served is refused in the shape that the client's library reads, with a hint.
+#[tokio::test]
+async fn a_wrong_base_url_gets_a_hint_in_the_clients_own_shape() {
+    let upstream = Recorder::new(reply(&hello()));
+    let router = router(&settings(&upstream.url)).await;
+    let ask = async |path: &str, header: &str| {
+        let request = served::json_post(path).header(header, "2023-06-01");
+        send(&router, request.body(Body::from("{}")).unwrap()).await
+    };
+    let openai = ask("/api/v1/chat/completions", "x-other").await;
+    assert_eq!((openai.status, &openai.json()["error"]["code"]), (404, &json!("cape_not_found")));
+    let anthropic = ask("/api/v1/messages", "anthropic-version").await;
+    assert_eq!((anthropic.status, &anthropic.json()["type"]), (404, &json!("error")));
+    assert_eq!(anthropic.json()["error"]["type"], "not_found_error");
+    for told in [openai, anthropic] {
+        let message = told.json()["error"]["message"].as_str().unwrap().to_owned();
+        assert!(message.contains("http://HOST:PORT/v1 for OpenAI's clients"), "{message}");
+    }
+    let get = Request::get("/v1/messages").header("x-api-key", "k").body(Body::empty()).unwrap();
+    let told = send(&router, get).await;
+    assert_eq!((told.status, &told.json()["type"]), (405, &json!("error")));
+    assert_eq!(upstream.count(), 0);
+}
+
+/// OpenAI has no messages, and Anthropic no responses: nothing is drawn or paid for that they would refuse.
+#[tokio::test]
+async fn a_service_is_not_asked_for_what_it_does_not_have() {
+    let messages = json!({"model": "m", "messages": [{"role": "user", "content": CANARY}]});
+    let responses = json!({"model": "m", "input": CANARY});
+    for (host, path, body, want) in [
+        ("api.openai.com", "/v1/messages", &messages, "--upstream https://api.anthropic.com/v1"),
+        ("api.anthropic.com", "/v1/responses", &responses, "upstream is Anthropic's"),
+    ] {
+        let router = router(&settings(&format!("https://{host}/v1"))).await;
+        let told = send(&router, post(path, body)).await;
+        let message = told.json()["error"]["message"].as_str().unwrap().to_owned();
+        assert_eq!((told.status, told.header("x-cape-draws")), (404, ""), "{host}");
+        assert!(message.contains(want), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn compressed_bodies_are_read() {
+    let upstream = Recorder::new(reply(&hello()));
+    let router = router(&settings(&upstream.url)).await;
+    let body = chat(CANARY).to_string().into_bytes();
+    let zstd =
+        ruzstd::encoding::compress_to_vec(&body[..], ruzstd::encoding::CompressionLevel::Fastest);
+    let ask = async |encoding: &str, body: Vec<u8>| {
+        let request =
+            served::json_post("/v1/chat/completions").header("content-encoding", encoding);
+        send(&router, request.body(Body::from(body)).unwrap()).await
+    };
+    assert_eq!(ask("zstd", zstd.clone()).await.status, 200);
+    assert!(!upstream.bytes().contains("canary"));
+    assert!(!upstream.bytes().contains("content-encoding"));
+    for (encoding, body, status) in
+        [("compress", body.clone(), 415), ("zstd", body.clone(), 400), ("gzip", zstd, 400)]
+    {
+        let told = ask(encoding, body).await;
+        assert_eq!((told.status, &told.json()["error"]["code"]), (status, &json!("cape_refused")));
+    }
+    // a small body that becomes a large one
+    let large = chat(&"a ".repeat(1 << 20)).to_string().into_bytes();
+    let bomb =
+        ruzstd::encoding::compress_to_vec(&large[..], ruzstd::encoding::CompressionLevel::Fastest);
+    assert!(bomb.len() < 100_000, "{}", bomb.len());
+    assert_eq!((ask("zstd", bomb).await.status, upstream.count()), (413, 1));
+}
+
+#[tokio::test]
+async fn lines_of_system_prompts_are_learned_and_then_pass() {
+    let upstream = Recorder::new(reply(&hello()));
+    let dir = tempfile::tempdir().unwrap();
+    let list = dir.path().join("lines");
+    let ask = |line: &str| {
+        let system = format!("You are a clerk.\n{line}\nBe kind.");
+        let system = json!({"role": "system", "content": system});
+        post("/v1/chat/completions", &json!({"model": "m", "messages": [system]}))
+    };
+    let of = |system: Action| Policy { system, ..Policy::default() };
+    let learning = |system: Action| Settings {
+        policy: of(system),
+        learn_system: Some(list.clone()),
+        ..settings(&upstream.url)
+    };
+    let learns = router(&learning(Action::Perturb)).await;
+    assert_eq!(send(&learns, ask("Folder: example")).await.status, 200);
+    let allowing = |system: Action| Settings {
+        policy: of(system),
+        allow_system: Some(list.clone()),
+        ..settings(&upstream.url)
+    };
+    let strict = router(&allowing(Action::Block)).await;
+    assert_eq!(send(&strict, ask("Folder: example")).await.status, 200);
+    let told = send(&strict, ask(CANARY)).await;
+    assert_eq!((told.status, &told.json()["error"]["code"]), (400, &json!("cape_blocked")));
+    assert!(told.text.contains("of its 3 lines 1 are not on the list"), "{}", told.text);
+    let mild = router(&allowing(Action::Perturb)).await;
+    let told = send(&mild, ask(CANARY)).await;
+    assert_eq!((told.status, told.header("x-cape-draws")), (200, "1"));
+    let sent = upstream.bodies().pop().unwrap()["messages"][0]["content"].clone();
+    let sent = sent.as_str().unwrap();
+    assert!(sent.starts_with("You are a clerk.\n") && sent.ends_with("\nBe kind."), "{sent}");
+    assert!(!upstream.bytes().contains("canary"));
+    // settings that would decide nothing, or learn nothing
+    for wrong in [allowing(Action::Pass), learning(Action::Block)] {
+        let (ledger, _dir) = ledger().await;
+        assert!(served::service(&wrong, ledger).is_err());
+    }
 }
 
 #[tokio::test]
@@ -263,7 +406,8 @@ async fn the_description_names_every_field_that_may_leave() {
     let router = router(&settings("http://127.0.0.1:9/v1")).await;
     let described = send(&router, get("/openapi.json")).await.json();
     for path in described["paths"].as_object().unwrap().keys() {
-        assert_ne!(send(&router, get(path)).await.status, 404, "{path}");
+        let path = path.replace("{model}", "m");
+        assert_ne!(send(&router, get(&path)).await.status, 404, "{path}");
     }
     let chat = &described["paths"]["/v1/chat/completions"]["post"]["requestBody"]["content"]["application/json"]
         ["schema"];

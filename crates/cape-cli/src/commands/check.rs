@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use cape_ledger::{Book, Error as LedgerError, Key, Ledger, Limits, Micros};
-use cape_proxy::{Action, Gate, Names, Policy, Removal, Settings};
+use cape_proxy::{Action, Gate, Names, Policy, Removal, Results, Settings};
 
 use super::ledger;
 use super::serve::{Asked, asked};
@@ -80,18 +80,24 @@ fn policy(policy: &Policy) -> [(&'static str, String); 5] {
         tools,
         response_format,
         stop,
-        tool_values,
         tool_names,
         identity,
         media,
         models,
+        result_keys: _,
+        system_lines: _,
     } = policy;
+    let results = match tool_results {
+        Results::Perturb | Results::Json => Action::Perturb,
+        Results::Pass => Action::Pass,
+        Results::Block => Action::Block,
+    };
     let texts = [
         ("texts of users", user),
         ("earlier answers", assistant),
         ("system prompts", system),
         ("arguments of tool calls", tool_calls),
-        ("results of tools", tool_results),
+        ("results of tools", &results),
         ("code", code),
         ("web addresses", urls),
     ];
@@ -99,7 +105,6 @@ fn policy(policy: &Policy) -> [(&'static str, String); 5] {
         ("descriptions of tools", tools),
         ("schemas of answers", response_format),
         ("stop sequences with letters", stop),
-        ("numbers in tool calls and results", tool_values),
     ];
     let removals = [("marks of the client", identity), ("images, sound and files", media)];
     let of =
@@ -184,12 +189,15 @@ fn risks(settings: &Settings) -> Vec<String> {
         (policy.assistant, "earlier answers", "assistant"),
         (policy.system, "system prompts", "system"),
         (policy.tool_calls, "arguments of tool calls", "tool-calls"),
-        (policy.tool_results, "results of tools", "tool-results"),
         (policy.code, "code", "code"),
         (policy.urls, "web addresses", "urls"),
     ];
     for (_, what, key) in passes.iter().filter(|(action, ..)| *action == Action::Pass) {
         risks.push(format!("{what} are sent as they are, and no ε covers them ({key} = \"pass\")"));
+    }
+    if policy.tool_results == Results::Pass {
+        let what = "results of tools are sent as they are, and no ε covers them";
+        risks.push(format!("{what} (tool-results = \"pass\")"));
     }
     if settings.limits == Limits::default() {
         risks.push("there is no limit: a client may spend any ε (limit-key-day and others)".into());

@@ -19,6 +19,9 @@ use crate::settings::{self, File, ProxySettings, Setting};
 use crate::{mechanism, output};
 
 pub(crate) fn run(args: &ServeArgs) -> Done {
+    if let (true, Some(preset)) = (args.show, args.proxy.preset) {
+        return output::print(preset.toml());
+    }
     let Asked { proxy, settings, sanitizer } = asked(args)?;
     let upstream = settings.upstream.clone().unwrap_or_default();
     let runtime = Runtime::new();
@@ -52,7 +55,8 @@ pub(super) struct Asked {
 
 /// What flags, variables and the file ask for, as far as it goes without a ledger and a port.
 pub(super) fn asked(args: &ServeArgs) -> Done<Asked> {
-    let proxy = args.proxy.clone().or(File::read(args.file.config.as_deref())?.proxy);
+    let given = args.proxy.clone();
+    let proxy = File::with_preset(given.or(File::read(args.file.config.as_deref())?.proxy))?;
     let settings = Settings::from(proxy.clone());
     if settings.upstream.is_none() {
         return Err(Failure::usage(

@@ -5,13 +5,15 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use cape_ledger::{Limits, Micros};
-use cape_proxy::Policy;
+use cape_proxy::{PolicyChanges, Preset};
 use clap::Args;
+use clap::builder::TypedValueParser;
 use serde::Deserialize;
 
-use super::{Setting, settings};
+use super::{Setting, one_of, settings};
 
 /// Headings of `--help`; settings under them are no part of `-h`.
+const INSTRUCTIONS: &str = "System prompts";
 const LEDGER: &str = "Ledger and limits";
 const ANSWERS: &str = "Answers";
 const TLS: &str = "Other machines";
@@ -32,6 +34,20 @@ settings! {
         /// Address to listen on [default: 127.0.0.1:8787]
         #[arg(long, env = "CAPE_LISTEN", value_name = "ADDRESS")]
         listen: Option<SocketAddr>,
+
+        /// Settings for a program, where neither flags nor cape.toml say otherwise; --show prints them
+        #[arg(long, env = "CAPE_PRESET", value_name = "NAME", value_parser = presets())]
+        preset: Option<Preset>,
+
+        /// List of lines of system prompts that pass unchanged, by their SHA-256 sums
+        ///
+        /// All other lines are treated as `system` in [proxy.policy] says: perturbed, or refused.
+        #[arg(long, env = "CAPE_ALLOW_SYSTEM", value_name = "FILE", help_heading = INSTRUCTIONS)]
+        allow_system: Option<PathBuf>,
+
+        /// Add the lines of all system prompts to such a list: sums alone, never text
+        #[arg(long, env = "CAPE_LEARN_SYSTEM", value_name = "FILE", help_heading = INSTRUCTIONS)]
+        learn_system: Option<PathBuf>,
 
         #[command(flatten, next_help_heading = LEDGER)]
         ledger: LedgerPlace,
@@ -77,7 +93,7 @@ settings! {
         tls_key: Option<PathBuf>,
 
         #[arg(skip)]
-        policy: Option<Policy>,
+        policy: PolicyChanges,
         #[arg(skip)]
         max_body: Option<usize>,
         #[arg(skip)]
@@ -90,6 +106,22 @@ settings! {
         grace: Option<u64>,
         #[arg(skip)]
         remember_days: Option<u32>,
+    }
+}
+
+fn presets() -> impl TypedValueParser<Value = Preset> {
+    let about =
+        ["Anthropic's agent", "OpenAI's agent", "The editor", "The web page for chat models"];
+    one_of(Preset::ALL, Preset::name, about)
+}
+
+impl Setting for PolicyChanges {
+    fn is_given(&self) -> bool {
+        *self != Self::default()
+    }
+
+    fn or(self, file: Self) -> Self {
+        Self::or(self, file)
     }
 }
 
@@ -161,7 +193,9 @@ impl From<ProxySettings> for cape_proxy::Settings {
             ledger_key: given.ledger_key,
             remember_days: given.remember_days.unwrap_or(default.remember_days),
             limits: given.limits.into(),
-            policy: given.policy.unwrap_or_default(),
+            allow_system: given.allow_system,
+            learn_system: given.learn_system,
+            policy: given.policy.policy(),
         }
     }
 }

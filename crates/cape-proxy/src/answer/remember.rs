@@ -72,14 +72,14 @@ impl AwaitedAnswer {
     /// The messages to remember; none where the texts of the two do not correspond.
     fn places(&self, own: &Value, given: &Value) -> Option<Vec<Fresh>> {
         let (own, given) = (self.said(own)?, self.said(given)?);
-        let kind = |said: &BodyText| (said.field, said.passes);
+        let kind = |said: &BodyText| (said.field, said.passes, said.own);
         if !own.iter().map(kind).eq(given.iter().map(kind)) {
             return None;
         }
         let mut conversation = self.after.clone();
         let mut messages = Vec::new();
         for (own, given) in own.into_iter().zip(given) {
-            let place = conversation.next(given.field.key(), &given.text);
+            let place = given.place(&mut conversation);
             if !given.passes {
                 messages.push(Fresh { place, text: own.text, cost: Cost::default() });
             }

@@ -68,12 +68,12 @@ impl Releaser {
             if said.begins {
                 conversation = begin();
             }
-            let place = conversation.next(said.field.key(), &said.text);
+            let place = said.place(&mut conversation);
             if said.passes {
                 continue;
             }
             let known = self.ledger.recall(&place, now).await?;
-            if known.is_none() {
+            if known.is_none() && !said.own {
                 new.push(said.text.clone());
                 places.push((sent.len(), place));
             }

@@ -9,8 +9,8 @@ use axum::middleware::Next;
 
 use super::guardrail;
 use super::service::Service;
-use crate::fault::{Dialect, Fault};
-use crate::request::route::ROUTES;
+use crate::fault::Fault;
+use crate::request::headers;
 
 /// The paths for probes, which have no token and learn one word.
 const OPEN: [&str; 2] = ["/health", "/ready"];
@@ -29,6 +29,5 @@ pub(super) async fn admit(
     if path == guardrail::PATH {
         return guardrail::blocked(&Fault::Token);
     }
-    let route = ROUTES.iter().find(|route| path.strip_prefix("/v1/") == Some(route.path));
-    Fault::Token.response(route.map_or(Dialect::OpenAi, |route| route.dialect))
+    Fault::Token.response(headers::dialect(request.headers()))
 }

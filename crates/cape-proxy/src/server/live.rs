@@ -11,6 +11,7 @@ use super::token::Token;
 use crate::answer::extractor::Extractor;
 use crate::error::Error;
 use crate::request::policy::{Action, Policy};
+use crate::request::system::SystemLines;
 use crate::settings::Settings;
 use crate::upstream::Upstream;
 
@@ -35,9 +36,7 @@ impl Live {
         if !settings.plain_http && std::iter::once(&upstream).chain(others).any(Upstream::is_bare) {
             return Err(Error::PlainHttp);
         }
-        if extractor.is_some() && settings.policy.assistant == Action::Pass {
-            return Err(Error::RewrittenPass);
-        }
+        let policy = complete(&settings, extractor.is_some())?;
         let token = settings.token_file.as_deref().map(Token::read).transpose()?;
         if !settings.listen.ip().is_loopback() {
             if settings.tls_certificate.is_none() && !settings.listen_plain {
@@ -47,9 +46,26 @@ impl Live {
                 return Err(Error::ListenAnyone);
             }
         }
-        let policy = Arc::new(settings.policy.clone());
-        Ok(Self { settings, policy, upstream, extractor, token })
+        Ok(Self { settings, policy: Arc::new(policy), upstream, extractor, token })
     }
+}
+
+/// The policy of the settings, with the operator's list of lines, if they fit together.
+fn complete(settings: &Settings, rewrites: bool) -> Result<Policy, Error> {
+    let mut policy = settings.policy.clone();
+    if rewrites && policy.assistant == Action::Pass {
+        return Err(Error::RewrittenPass);
+    }
+    if settings.learn_system.is_some() && policy.system == Action::Block {
+        return Err(Error::LearnBlocked);
+    }
+    if let Some(path) = &settings.allow_system {
+        if policy.system == Action::Pass {
+            return Err(Error::AllowPassed);
+        }
+        policy.system_lines = Arc::new(SystemLines::read(path)?);
+    }
+    Ok(policy)
 }
 
 /// Fails if a proxy could not start with these settings and this mechanism, whatever its ledger and its

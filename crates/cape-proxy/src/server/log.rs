@@ -52,8 +52,13 @@ const GUARDRAIL: &str = "beta/litellm_basic_guardrail_api";
 /// The name that a path is counted under, one of a fixed list whatever clients ask for.
 fn route(matched: Option<&str>) -> &'static str {
     let own = ["models", "perturb", "health", "ready", "metrics", "openapi.json", GUARDRAIL];
-    let matched = matched.unwrap_or_default();
-    let last = matched.strip_prefix("/v1/").or(matched.strip_prefix('/')).unwrap_or_default();
+    let mut last = matched.unwrap_or_default().strip_prefix('/').unwrap_or_default();
+    while let Some(rest) = last.strip_prefix("v1/") {
+        last = rest;
+    }
+    if last.starts_with("models/") {
+        last = "models";
+    }
     let known = ROUTES.iter().map(|route| route.path).chain(own);
     known.into_iter().find(|name| *name == last).unwrap_or("other")
 }

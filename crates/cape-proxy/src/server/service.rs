@@ -19,12 +19,15 @@ use crate::request::body::BodyText;
 use crate::request::headers;
 use crate::request::receive::receive;
 use crate::request::releaser::{Released, Releaser};
+use crate::request::system::SystemLearner;
 use crate::settings::{Reloaded, Settings};
 
 /// A proxy that is ready to serve: [`router`](crate::router) gives it its paths.
 pub struct Service {
     live: RwLock<Arc<Live>>,
     pub(super) releaser: Arc<Releaser>,
+    /// Writes down the lines of system prompts, if it is told to.
+    pub(super) learner: Option<SystemLearner>,
     pub(super) metrics: Metrics,
     permits: Arc<Semaphore>,
     max_requests: usize,
@@ -50,6 +53,7 @@ impl Service {
         Ok(Arc::new(Self {
             live: RwLock::new(Arc::new(live)),
             releaser: Arc::new(Releaser::start(sanitizer, ledger, settings.limits)?),
+            learner: settings.learn_system.as_deref().map(SystemLearner::open).transpose()?,
             metrics: Metrics::default(),
             permits: Arc::new(Semaphore::new(settings.max_requests)),
             max_requests: settings.max_requests,
