@@ -17,6 +17,8 @@
 mod answer;
 mod error;
 mod fault;
+#[cfg(fuzzing)]
+pub mod fuzzed;
 mod preset;
 mod request;
 mod server;
@@ -27,5 +29,5 @@ pub use error::Error;
 pub use preset::Preset;
 pub use request::policy::{Action, Calls, Gate, Names, Policy, PolicyChanges, Removal, Results};
 pub use request::system::SystemLines;
-pub use server::{Service, router, run};
-pub use settings::{Memory, Settings};
+pub use server::{Service, check, router, run};
+pub use settings::{Memory, Reloaded, Settings};
