@@ -96,8 +96,10 @@ fn wait_for_ready(proxy: &Proxy, wanted: u16) {
 /// A text of 500 words that no other number has: each of them is written down.
 fn new_words(number: usize) -> String {
     let letter = |digit: usize| char::from(b'a' + (digit % 26) as u8);
-    let word = |n: usize| (0..4).map(|place| letter(n / 26_usize.pow(place))).collect::<String>();
-    (500 * number..500 * (number + 1)).map(|n| format!("Q{} ", word(n))).collect()
+    let word =
+        |n: usize| "Q".chars().chain((0..4).map(move |place| letter(n / 26_usize.pow(place))));
+    let words = (500 * number..500 * (number + 1)).map(|n| word(n).collect::<String>());
+    words.collect::<Vec<_>>().join(" ")
 }
 
 #[test]
