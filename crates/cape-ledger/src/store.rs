@@ -160,6 +160,9 @@ impl Store {
         if transaction.execute(lock).await?.rows_affected() != 1 {
             return Err(Error::Damaged("the account of all keys is gone"));
         }
+        // no row, but the permission to write one is asked for
+        let draw = "INSERT INTO cape_draw (draw) SELECT draw FROM cape_draw WHERE 1 = 0";
+        transaction.execute(draw).await?;
         if self.dialect == Dialect::Sqlite {
             // the pages are erased and not just marked free (secure_delete), so they are written;
             // PostgreSQL writes ahead of every change and would keep what is deleted for a while
