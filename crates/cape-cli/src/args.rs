@@ -15,6 +15,7 @@ mod ledger;
 mod misuse;
 mod models;
 mod perturb;
+mod playground;
 mod serve;
 
 pub(crate) use audit::{AuditArgs, AuditCommand, ContextAuditArgs, ExactAuditArgs, SampleArgs};
@@ -23,6 +24,7 @@ pub(crate) use eval::{ChatArgs, EvalArgs, EvalCommand, EvalMechanismArg, PaperAr
 pub(crate) use ledger::{ExportFormat, LedgerArgs, LedgerCommand};
 pub(crate) use models::{BenchArgs, CalibrateArgs, ModelsArgs, ModelsCommand};
 pub(crate) use perturb::{ExplainArgs, PerturbArgs};
+pub(crate) use playground::PlaygroundArgs;
 pub(crate) use serve::ServeArgs;
 
 /// Perturbs prompts under local differential privacy before they leave this machine.
@@ -83,6 +85,8 @@ pub(crate) enum Command {
     Perturb(Box<PerturbArgs>),
     /// Run a proxy that perturbs prompts on their way to an LLM service
     Serve(Box<ServeArgs>),
+    /// Open a page on this machine that shows what would be sent, and why
+    Playground(Box<PlaygroundArgs>),
     /// Choose ε₁ and k for prompts like yours, by how many words could be guessed
     Choose(ChooseArgs),
     /// Show the distribution that one word is drawn from

@@ -174,6 +174,7 @@ impl From<cape_proxy::Error> for Failure {
             E::ExtractorElsewhere => ("--extractor-elsewhere allows it, if you trust it", true),
             E::Unproven => ("remove `mechanism` from cape.toml: the default is proven", true),
             E::Pem | E::Tls(_) => ("give --tls-certificate and --tls-key, files of PEM", true),
+            E::PlaygroundToken => ("set CAPE_PLAYGROUND_TOKEN, or listen on 127.0.0.1", true),
             E::Io { .. } => ("choose another --listen; 127.0.0.1:0 finds a free port", false),
             _ => ("`cape serve --help` explains every setting", false),
         };

@@ -18,6 +18,9 @@ pub enum Error {
     /// The mechanism promises nothing that a proxy could rely on.
     #[error("the proxy needs a mechanism with a proven privacy loss for any two words")]
     Unproven,
+    /// Other machines could use the playground.
+    #[error("a playground that other machines can reach needs a token")]
+    PlaygroundToken,
     /// The HTTP client cannot be made.
     #[error("the client for upstream cannot be made")]
     Client(#[source] reqwest::Error),

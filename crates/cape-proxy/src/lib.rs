@@ -17,12 +17,17 @@
 mod answer;
 mod error;
 mod fault;
+mod playground;
 mod request;
 mod server;
 mod settings;
 mod upstream;
 
 pub use error::Error;
+pub use playground::{
+    Attack, Guess, Options as PlaygroundOptions, Paper, Playground, ReadLedger, Save,
+    playground_router,
+};
 pub use request::policy::{Action, Gate, Names, Policy, Removal};
-pub use server::{Service, router, run};
+pub use server::{Service, router, run, run_playground};
 pub use settings::Settings;

@@ -13,5 +13,5 @@ mod run;
 mod service;
 
 pub use router::router;
-pub use run::run;
+pub use run::{run, run_playground};
 pub use service::Service;

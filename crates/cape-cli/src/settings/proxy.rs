@@ -15,6 +15,7 @@ use super::{Setting, settings};
 const LEDGER: &str = "Ledger and limits";
 const ANSWERS: &str = "Answers";
 const TLS: &str = "TLS";
+const PLAYGROUND: &str = "Playground";
 
 settings! {
     /// The settings of the proxy, as `cape_proxy::Settings` explains them. Those without a flag are for the
@@ -59,6 +60,15 @@ settings! {
         /// Key of the certificate (PEM)
         #[arg(long, env = "CAPE_TLS_KEY", value_name = "FILE", help_heading = TLS)]
         tls_key: Option<PathBuf>,
+
+        /// Show the playground at /playground, too
+        #[arg(long, env = "CAPE_PLAYGROUND", help_heading = PLAYGROUND)]
+        playground: bool,
+
+        /// Token that the playground asks for; needed where other machines can reach the address (better
+        /// as CAPE_PLAYGROUND_TOKEN, which the list of processes does not show)
+        #[arg(long, env = "CAPE_PLAYGROUND_TOKEN", value_name = "TOKEN", help_heading = PLAYGROUND)]
+        playground_token: Option<String>,
 
         #[arg(skip)]
         policy: Option<Policy>,

@@ -53,6 +53,9 @@ const GUARDRAIL: &str = "beta/litellm_basic_guardrail_api";
 fn route(matched: Option<&str>) -> &'static str {
     let own = ["models", "perturb", "health", "ready", "metrics", "openapi.json", GUARDRAIL];
     let matched = matched.unwrap_or_default();
+    if matched.starts_with("/playground") {
+        return "playground";
+    }
     let last = matched.strip_prefix("/v1/").or(matched.strip_prefix('/')).unwrap_or_default();
     let known = ROUTES.iter().map(|route| route.path).chain(own);
     known.into_iter().find(|name| *name == last).unwrap_or("other")

@@ -9,6 +9,7 @@ use axum::routing::{get, post};
 use super::service::Service;
 use super::{forward, guardrail, local, log, openapi};
 use crate::fault::Fault;
+use crate::playground;
 use crate::request::route::ROUTES;
 
 /// Every path of the proxy. Any other is a 404 that forwards nothing.
@@ -24,6 +25,9 @@ pub fn router(service: Arc<Service>) -> Router {
     for route in ROUTES {
         let forward = move |service, request| forward::forward(service, request, route);
         router = router.route(&format!("/v1/{}", route.path), post(forward));
+    }
+    if let Some(playground) = service.playground.get() {
+        router = router.merge(playground::router(Arc::clone(playground)));
     }
     router
         .fallback(async || Fault::NotFound)

@@ -14,6 +14,7 @@ use super::listen::{self, Door};
 use super::router::router;
 use super::service::Service;
 use crate::error::Error;
+use crate::playground::{Playground, playground_router};
 use crate::request::policy::Policy;
 use crate::settings::Settings;
 
@@ -27,6 +28,10 @@ pub fn run(
     reload: impl Fn() -> Option<Policy> + Send + 'static,
 ) -> Result<(), Error> {
     let failed = |source| Error::Io { what: "the server cannot be started", source };
+    let is_open = service.playground.get().is_some_and(|playground| !playground.has_token());
+    if is_open && !settings.listen.ip().is_loopback() {
+        return Err(Error::PlaygroundToken);
+    }
     let tls = match (&settings.tls_certificate, &settings.tls_key) {
         (Some(certificate), Some(key)) => Some(listen::tls(certificate, key)?),
         (None, None) => None,
@@ -61,6 +66,22 @@ pub fn run(
         .block_on(async { tokio::time::timeout(CLOSING, service.releaser.ledger.close()).await });
     runtime.shutdown_background();
     served
+}
+
+/// Serves a playground and nothing else until the process is told to end; `ready` gets the address.
+pub fn run_playground(
+    runtime: &Runtime,
+    address: SocketAddr,
+    playground: Arc<Playground>,
+    ready: impl FnOnce(SocketAddr),
+) -> Result<(), Error> {
+    let failed = |source| Error::Io { what: "the server cannot be started", source };
+    runtime.block_on(async {
+        let door = Door::open(address, None).await?;
+        ready(door.local_addr().map_err(failed)?);
+        connections::serve(door, playground_router(playground), HEAD, told_to_end()).await;
+        Ok(())
+    })
 }
 
 /// The time that the ledger's connections have to end.

@@ -1,6 +1,6 @@
 //! The state that all requests share.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use axum::extract::Request;
@@ -15,6 +15,7 @@ use super::metrics::Metrics;
 use crate::answer::extractor::Extractor;
 use crate::error::Error;
 use crate::fault::Fault;
+use crate::playground::Playground;
 use crate::request::body::BodyText;
 use crate::request::headers;
 use crate::request::policy::{Action, Policy};
@@ -30,6 +31,7 @@ pub struct Service {
     pub(super) upstream: Upstream,
     pub(super) extractor: Option<Arc<Extractor>>,
     pub(super) metrics: Metrics,
+    pub(super) playground: OnceLock<Arc<Playground>>,
     permits: Arc<Semaphore>,
     pub(super) max_body: usize,
     max_requests: usize,
@@ -61,11 +63,17 @@ impl Service {
             upstream: Upstream::new("the upstream", base, timeout, idle)?,
             extractor,
             metrics: Metrics::default(),
+            playground: OnceLock::new(),
             permits: Arc::new(Semaphore::new(settings.max_requests)),
             max_body: settings.max_body,
             max_requests: settings.max_requests,
             timeout,
         }))
+    }
+
+    /// Opens a playground beside the proxy; the first one stays.
+    pub fn open_playground(&self, playground: Playground) {
+        let _ = self.playground.set(Arc::new(playground));
     }
 
     /// The policy at this moment: a request keeps the one it began with.

@@ -226,6 +226,13 @@ impl Cape {
         )
     }
 
+    /// The mark of its laws and its list: with one secret, mechanisms of the same mark draw alike, and those of
+    /// different marks independently.
+    #[must_use]
+    pub fn tag(&self) -> &[u8] {
+        &self.tag
+    }
+
     /// The law of the words of a level.
     ///
     /// # Panics

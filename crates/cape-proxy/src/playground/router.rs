@@ -1,0 +1,80 @@
+//! The paths of the playground.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, Response, header};
+use axum::response::{IntoResponse, Redirect};
+use axum::routing::{get, post};
+
+use super::api::{QUESTIONS, Question};
+use super::guard;
+use super::page::{FILES, File};
+use super::refused::Refused;
+use super::state::Playground;
+use crate::fault::Fault;
+use crate::request::receive::receive;
+
+/// The largest request, in bytes.
+const LARGEST: usize = 1 << 20;
+/// The time that one may take to arrive.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A server with nothing but the playground: its first page is the playground's.
+pub fn playground_router(playground: Arc<Playground>) -> Router {
+    router(playground)
+        .route("/", get(async || Redirect::temporary("/playground/")))
+        .fallback(async || Fault::NotFound)
+        .method_not_allowed_fallback(async || Fault::Method)
+}
+
+/// The page, its files, and what it asks.
+pub(crate) fn router<S: Clone + Send + Sync + 'static>(playground: Arc<Playground>) -> Router<S> {
+    let mut router =
+        Router::new().route("/playground", get(async || Redirect::temporary("/playground/")));
+    for file in &FILES {
+        let serve = move |State(playground): State<Arc<Playground>>, headers: HeaderMap| async move {
+            page(&playground, &headers, file)
+        };
+        router = router.route(file.path, get(serve));
+    }
+    for (name, question) in QUESTIONS {
+        let ask = move |State(playground): State<Arc<Playground>>, request: Request| async move {
+            asked(playground, request, question).await
+        };
+        router = router.route(&format!("/playground/api/{name}"), post(ask));
+    }
+    router.with_state(playground)
+}
+
+fn page(
+    playground: &Playground,
+    headers: &HeaderMap,
+    file: &'static File,
+) -> Result<Response<Body>, Refused> {
+    guard::host(headers, playground.token())?;
+    Ok(file.response())
+}
+
+/// Answers a question. The mathematics takes milliseconds and more, and blocks no other request.
+async fn asked(
+    playground: Arc<Playground>,
+    mut request: Request,
+    question: Question,
+) -> Result<Response<Body>, Refused> {
+    guard::page(request.headers(), playground.token())?;
+    // it was the page's own: elsewhere, requests of pages are refused
+    request.headers_mut().remove(header::ORIGIN);
+    let body = receive(request, LARGEST, TIMEOUT).await?;
+    let answered = tokio::task::spawn_blocking(move || question(&playground, &body)).await;
+    let value = answered.map_err(|_| Refused::failed("Cape failed at this question."))??;
+    let mut response = value.to_string().into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    Ok(response)
+}
