@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -285,6 +286,62 @@ test('refusals and a server that is gone are told', async () => {
   assert.equal(await released(page).count(), 0)
   await page.context().close()
   assert.ok(!own.log.includes('Alice') && !own.log.includes('asthma'), own.log)
+})
+
+/** A service that answers with what it read. */
+async function upstream() {
+  const bodies = []
+  const service = createServer((request, response) => {
+    let body = ''
+    request.on('data', (part) => (body += part))
+    request.on('end', () => {
+      bodies.push(body)
+      const content = `You wrote: ${JSON.parse(body).messages[0].content}`
+      response.setHeader('Content-Type', 'application/json')
+      response.end(JSON.stringify({ choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }] }))
+    })
+  })
+  await new Promise((resolve) => service.listen(0, '127.0.0.1', resolve))
+  const close = () => new Promise((resolve) => service.close(resolve).closeAllConnections())
+  return { url: `http://127.0.0.1:${service.address().port}/v1`, bodies, close }
+}
+
+test('with an upstream the release is sent, paid for and answered', async () => {
+  const service = await upstream()
+  const args = ['serve', '--playground', '--upstream', service.url, '--listen', '127.0.0.1:0', '--limit-total', '200']
+  const own = await Server.start(args)
+  const page = await open(own.url)
+  await prompt(page).fill('Please write to Ottilie about asthma.')
+  await release(page)
+  await released(page).waitFor()
+  const sent = await released(page).innerText()
+  const form = page.getByRole('region', { name: 'Try it' })
+  await form.getByLabel('Model').fill('any')
+  await form.getByLabel('API key').fill('sk-test')
+  await form.getByRole('button', { name: 'Send the release' }).click()
+  await form.getByText('What went out').waitFor()
+  assert.equal(await form.locator('article .sent').first().innerText(), sent)
+  assert.equal(JSON.parse(service.bodies[0]).messages[0].content, sent)
+  assert.ok(!service.bodies.join().includes('Ottilie') && !service.bodies.join().includes('asthma'))
+  await accessible(page, 'answered')
+  // the ledger has it, as counts
+  const ledger = page.getByRole('region', { name: 'Ledger' })
+  await ledger.getByRole('button', { name: 'Show' }).click()
+  await ledger.getByText('1 request with new words, 6 draws, ε = 142.6').waitFor()
+  await accessible(page, 'ledger')
+  await shot(page, 'ledger', { fullPage: true })
+  // the budget is exhausted: nothing is drawn
+  await page.getByRole('button', { name: 'Draw again …' }).click()
+  await page.getByRole('button', { name: 'Draw again, and count it' }).click()
+  await page.getByRole('alert').getByText('nothing was sent').waitFor()
+  assert.equal(await released(page).innerText(), sent)
+  // the service is gone
+  await service.close()
+  await form.getByRole('button', { name: 'Send the release' }).click()
+  await form.getByRole('alert').getByText('Upstream cannot be reached.').waitFor()
+  await page.context().close()
+  await own.stop()
+  assert.ok(!own.log.includes('Ottilie') && !own.log.includes('sk-test'), own.log)
 })
 
 test('a token is asked for where the operator set one', async () => {

@@ -8,6 +8,7 @@
 mod answers;
 mod api;
 mod chosen;
+mod exchange;
 mod explain;
 mod guard;
 mod law;
@@ -17,6 +18,7 @@ mod router;
 mod session;
 mod state;
 
+pub(crate) use exchange::{Exchange, Later};
 pub use router::playground_router;
 pub(crate) use router::router;
 pub use state::{Attack, Guess, Options, Paper, Playground, ReadLedger, Save};

@@ -3,6 +3,7 @@
 mod connections;
 mod forward;
 mod guardrail;
+mod lent;
 mod listen;
 mod local;
 mod log;

@@ -52,6 +52,11 @@ impl Upstream {
         Ok(Self { client, base, timeout })
     }
 
+    /// Its address.
+    pub(crate) fn address(&self) -> &str {
+        self.base.as_str()
+    }
+
     /// Whether it is on this machine.
     pub(crate) fn is_local(&self) -> bool {
         match self.base.host_str() {

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod recorder;
 mod served;
 
 use std::collections::BTreeSet;
@@ -16,6 +17,7 @@ use cape::lexicon::Lexicon;
 use cape::mechanism::cape::{Cape, Drawn, Settings};
 use cape::text::Level;
 use cape_proxy::{Playground, PlaygroundOptions, playground_router};
+use recorder::Recorder;
 use serde_json::{Value, json};
 use served::{Answer, CANARY, get, ledger, send, settings as proxy_settings};
 
@@ -324,7 +326,8 @@ async fn a_proxy_has_it_only_if_it_was_opened() {
     service.open_playground(playground);
     let router = cape_proxy::router(service);
     assert_eq!(send(&router, page()).await.status, 200);
-    assert_eq!(asked(&router, "start", &json!({})).await["upstream"], Value::Null);
+    let started = asked(&router, "start", &json!({})).await;
+    assert_eq!(started["upstream"], "http://127.0.0.1:9/v1/");
     // the proxy's own paths refuse pages as before
     let perturb = Request::post("/perturb").header("content-type", "application/json");
     let perturb = perturb.header("host", HOST).header("origin", format!("http://{HOST}"));
@@ -332,4 +335,73 @@ async fn a_proxy_has_it_only_if_it_was_opened() {
     assert_eq!(send(&router, perturb.body(body).unwrap()).await.status, 403);
     let metrics = send(&router, get("/metrics")).await.text;
     assert!(metrics.contains("playground"), "{metrics}");
+}
+
+/// A proxy with a playground, on a ledger of its own.
+async fn beside(settings: &cape_proxy::Settings) -> (Router, tempfile::TempDir) {
+    let (ledger, dir) = ledger().await;
+    let service = served::service(settings, ledger).unwrap();
+    service.open_playground(
+        Playground::new(Settings::default(), PlaygroundOptions::default()).unwrap(),
+    );
+    (cape_proxy::router(service), dir)
+}
+
+#[tokio::test]
+async fn the_release_is_sent_and_never_the_prompt() {
+    let said = "Dear Sir, all will be well.";
+    let answer = json!({"choices": [{"message": {"role": "assistant", "content": said}}]});
+    let upstream = Recorder::new(recorder::json(&answer));
+    let (router, _dir) = beside(&proxy_settings(&upstream.url)).await;
+    let send = json!({"model": "m", "key": "sk-mine"});
+    assert_eq!(ask(&router, "send", &send).await.status, 400);
+    let text = format!("Write to {CANARY} in Zqcanaryville about the 4454 7945 1139 0933.");
+    let body = json!({"text": text, "settings": chosen(&router).await, "fresh": false});
+    let release = asked(&router, "release", &body).await;
+    let sent = asked(&router, "send", &send).await;
+    assert_eq!((&sent["sent"], &sent["answer"]), (&release["text"], &json!(said)));
+    assert_eq!((&sent["restored"], &sent["rewritten"]), (&json!(said), &Value::Null));
+    let bodies = upstream.bodies();
+    assert_eq!(
+        bodies,
+        [json!({"model": "m", "messages": [{"role": "user", "content": release["text"]}]})]
+    );
+    let bytes = upstream.bytes();
+    assert!(bytes.contains("Bearer sk-mine"));
+    for part in ["canary", "4454", "0933", "🂡"] {
+        assert!(!bytes.contains(part), "{part}");
+    }
+    // a service that is gone, and one that refuses
+    drop(upstream);
+    let failed = ask(&router, "send", &send).await;
+    assert!(failed.status == 502 && !failed.text.contains("canary"), "{}", failed.text);
+}
+
+#[tokio::test]
+async fn beside_a_proxy_draws_are_paid_for_first() {
+    let bound = cape().guarantee_for(&[Kind::Word]).bound;
+    let limits = cape_ledger::Limits {
+        total: Some(cape_ledger::Cost::new(7, bound).epsilon),
+        ..cape_ledger::Limits::default()
+    };
+    let settings = cape_proxy::Settings { limits, ..proxy_settings("http://127.0.0.1:9/v1") };
+    let (router, _dir) = beside(&settings).await;
+    let settings = chosen(&router).await;
+    let draw = async |text: &str, fresh: bool| {
+        let body = json!({"text": text, "settings": settings, "fresh": fresh});
+        ask(&router, "release", &body).await
+    };
+    let first = draw("My son Jonas has epilepsy.", false).await;
+    assert_eq!(first.status, 200, "{}", first.text);
+    // the same words cost nothing; two more are within the limit, and another map is not
+    assert_eq!(draw("Jonas has epilepsy.", false).await.json()["session"]["draws"], 5);
+    assert_eq!(draw("Jonas has two dogs.", false).await.json()["session"]["draws"], 7);
+    let refused = draw("My son Jonas has epilepsy.", true).await;
+    assert_eq!(refused.status, 429, "{}", refused.text);
+    let session = &asked(&router, "start", &json!({})).await["session"];
+    assert_eq!((&session["draws"], &session["maps"]), (&json!(7), &json!(1)));
+    assert_eq!(
+        draw("My son Jonas has epilepsy.", false).await.json()["text"],
+        first.json()["text"]
+    );
 }

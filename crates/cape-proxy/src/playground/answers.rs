@@ -88,11 +88,11 @@ impl PlanAnswer {
 }
 
 impl ReleaseAnswer {
-    pub(super) fn new(mut plan: PlanAnswer, release: Release, session: Counts) -> Self {
-        for (word, released) in plan.words.iter_mut().zip(release.words) {
-            word.released = Some(released.released);
+    pub(super) fn new(mut plan: PlanAnswer, release: &Release, session: Counts) -> Self {
+        for (word, released) in plan.words.iter_mut().zip(&release.words) {
+            word.released = Some(released.released.clone());
         }
-        Self { plan, text: release.text, session }
+        Self { plan, text: release.text.clone(), session }
     }
 }
 

@@ -11,16 +11,16 @@ use super::chosen::Chosen;
 use super::explain::Explanation;
 use super::law::LawNumbers;
 use super::refused::Refused;
+use super::session::Last;
 use super::state::Playground;
 
 /// A question of the page.
 pub(super) type Question = fn(&Playground, &[u8]) -> Result<Value, Refused>;
 
 /// The questions, by their path under `/playground/api/`.
-pub(super) const QUESTIONS: [(&str, Question); 9] = [
+pub(super) const QUESTIONS: [(&str, Question); 8] = [
     ("start", start),
     ("plan", plan),
-    ("release", release),
     ("explain", explain),
     ("law", law),
     ("paper", paper),
@@ -64,8 +64,8 @@ fn start(playground: &Playground, body: &[u8]) -> Result<Value, Refused> {
         "paper": options.paper.is_some(),
         "attack": options.attack.is_some(),
         "ledger": options.ledger.is_some(),
-        "upstream": null,
-        "extractor": false,
+        "upstream": playground.exchange().map(|exchange| &exchange.upstream),
+        "extractor": playground.exchange().is_some_and(|exchange| exchange.rewrite.is_some()),
         "session": playground.session().counts(),
     }))
 }
@@ -88,8 +88,18 @@ struct Draw {
     fresh: bool,
 }
 
+/// How many draws a release would make, and the bound of each.
+pub(super) fn price(playground: &Playground, body: &[u8]) -> Result<(u64, f64), Refused> {
+    let Draw { text, settings, fresh } = read(body)?;
+    let cape = playground.mechanisms.get(&settings)?;
+    let plan = cape.plan(&text)?;
+    let draws =
+        if fresh { plan.keys.len() } else { playground.session().price(&cape, &plan).fresh };
+    Ok((draws as u64, guarantee(&cape, &plan).bound))
+}
+
 /// The one question that draws from the user's map.
-fn release(playground: &Playground, body: &[u8]) -> Result<Value, Refused> {
+pub(super) fn release(playground: &Playground, body: &[u8]) -> Result<Value, Refused> {
     let Draw { text, settings, fresh } = read(body)?;
     let cape = playground.mechanisms.get(&settings)?;
     let plan = cape.plan(&text)?;
@@ -101,7 +111,9 @@ fn release(playground: &Playground, body: &[u8]) -> Result<Value, Refused> {
     let drawn = session.draw(&cape, &plan, bound);
     let release = written(&cape, &text, &plan, &drawn, false);
     let planned = PlanAnswer::new(&cape, &text, &plan, session.price(&cape, &plan));
-    answer(ReleaseAnswer::new(planned, release, session.counts()))
+    let answered = answer(ReleaseAnswer::new(planned, &release, session.counts()));
+    session.keep(Last { text, release, cape });
+    answered
 }
 
 #[derive(Deserialize)]
@@ -200,6 +212,23 @@ fn said(cape: &cape::Cape, text: &str, released: Vec<String>) -> Result<Release,
         uncovered: 0,
     };
     Ok(Release { text: out, words, privacy })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Send {
+    model: String,
+    key: String,
+}
+
+/// Sends the last release to the service.
+pub(super) async fn send(playground: &Playground, body: &[u8]) -> Result<Value, Refused> {
+    let Send { model, key } = read(body)?;
+    let exchange = playground.exchange();
+    let exchange = exchange.ok_or_else(|| Refused::request("There is no service to send to."))?;
+    let last = playground.session().last();
+    let last = last.ok_or_else(|| Refused::request("Nothing was released yet."))?;
+    exchange.send(&last, &model, &key).await
 }
 
 /// Saves the settings, because the user asked for it.

@@ -31,6 +31,12 @@ impl Refused {
         Self { status: StatusCode::BAD_REQUEST, message: message.into(), code: "cape_refused" }
     }
 
+    /// The service refused.
+    pub(super) fn service(status: u16) -> Self {
+        let message = format!("The service answered with status {status}.");
+        Self { status: StatusCode::BAD_GATEWAY, message, code: "upstream_refused" }
+    }
+
     /// Something failed on this side.
     pub(super) fn failed(message: impl Into<String>) -> Self {
         let status = StatusCode::INTERNAL_SERVER_ERROR;

@@ -1,11 +1,13 @@
-//! What was drawn since the program started: a map, and counts. No word is kept here, only keyed hashes.
+//! What was drawn since the program started: a map, and counts by keyed hashes. Of prompts the last alone is kept, for
+//! its answer.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 
 use cape::levels::Key;
 use cape::mechanism::cape::{Drawn, Plan};
-use cape::{Cape, Level, Secret};
+use cape::{Cape, Level, Release, Secret};
 use serde::Serialize;
 
 /// The map in use, and what all maps have spent.
@@ -18,6 +20,14 @@ pub(super) struct Session {
     /// The loss of each protected key over all its draws.
     spent: HashMap<u64, f64>,
     counts: Counts,
+    last: Option<Arc<Last>>,
+}
+
+/// The release that was drawn last, and what it was drawn for.
+pub(super) struct Last {
+    pub(super) text: String,
+    pub(super) release: Release,
+    pub(super) cape: Arc<Cape>,
 }
 
 /// The totals, for the user.
@@ -45,6 +55,7 @@ impl Session {
             drawn: HashSet::new(),
             spent: HashMap::new(),
             counts: Counts { draws: 0, maps: 1, epsilon: 0.0 },
+            last: None,
         })
     }
 
@@ -81,6 +92,15 @@ impl Session {
             }
         }
         cape.draw(plan, &self.secret)
+    }
+
+    /// Keeps a release for its answer, in the place of the one before.
+    pub(super) fn keep(&mut self, last: Last) {
+        self.last = Some(Arc::new(last));
+    }
+
+    pub(super) fn last(&self) -> Option<Arc<Last>> {
+        self.last.clone()
     }
 
     /// A key under the laws of a mechanism: under others it is another draw.

@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use cape::{Cape, Release, Sanitizer, Settings};
 
 use super::chosen::Mechanisms;
+use super::exchange::Exchange;
 use super::refused::Refused;
 use super::session::Session;
 
@@ -53,6 +54,10 @@ pub struct Playground {
     pub(super) options: Options,
     pub(super) paper: OnceLock<Sanitizer>,
     session: Mutex<Session>,
+    /// The proxy that it stands beside.
+    exchange: OnceLock<Exchange>,
+    /// Releases are drawn one after the other: what is paid for is what is drawn.
+    pub(super) turn: tokio::sync::Mutex<()>,
 }
 
 impl Playground {
@@ -60,7 +65,8 @@ impl Playground {
     pub fn new(settings: Settings, options: Options) -> cape::Result<Self> {
         let session = Mutex::new(Session::new()?);
         let mechanisms = Mechanisms::new(settings);
-        Ok(Self { mechanisms, options, paper: OnceLock::new(), session })
+        let (exchange, turn) = (OnceLock::new(), tokio::sync::Mutex::default());
+        Ok(Self { mechanisms, options, paper: OnceLock::new(), session, exchange, turn })
     }
 
     pub(super) fn session(&self) -> MutexGuard<'_, Session> {
@@ -70,6 +76,15 @@ impl Playground {
     /// Whether requests must carry a token.
     pub(crate) fn has_token(&self) -> bool {
         self.token().is_some()
+    }
+
+    /// Lends it the parts of a proxy; the first one's stay.
+    pub(crate) fn lend(&self, exchange: Exchange) {
+        let _ = self.exchange.set(exchange);
+    }
+
+    pub(super) fn exchange(&self) -> Option<&Exchange> {
+        self.exchange.get()
     }
 
     pub(super) fn token(&self) -> Option<&str> {

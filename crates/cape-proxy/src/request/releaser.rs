@@ -100,6 +100,12 @@ impl Releaser {
         Ok((release, cost))
     }
 
+    /// Pays for draws that are made elsewhere, or refuses.
+    pub(crate) async fn pay(&self, who: &Spender, cost: Cost) -> Result<(), Fault> {
+        self.ledger.spend(who, cost, &self.limits, SystemTime::now()).await?;
+        Ok(())
+    }
+
     /// Remembers answers, which cost nothing.
     pub(crate) async fn remember(
         &self,

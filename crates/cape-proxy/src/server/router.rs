@@ -7,7 +7,7 @@ use axum::middleware;
 use axum::routing::{get, post};
 
 use super::service::Service;
-use super::{forward, guardrail, local, log, openapi};
+use super::{forward, guardrail, lent, local, log, openapi};
 use crate::fault::Fault;
 use crate::playground;
 use crate::request::route::ROUTES;
@@ -27,6 +27,7 @@ pub fn router(service: Arc<Service>) -> Router {
         router = router.route(&format!("/v1/{}", route.path), post(forward));
     }
     if let Some(playground) = service.playground.get() {
+        playground.lend(lent::exchange(&service));
         router = router.merge(playground::router(Arc::clone(playground)));
     }
     router

@@ -71,7 +71,7 @@ impl Service {
         }))
     }
 
-    /// Opens a playground beside the proxy; the first one stays.
+    /// Opens a playground beside the proxy; the first one stays. It pays from the proxy's ledger.
     pub fn open_playground(&self, playground: Playground) {
         let _ = self.playground.set(Arc::new(playground));
     }

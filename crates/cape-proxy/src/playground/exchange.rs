@@ -1,0 +1,63 @@
+//! What a proxy lends to its playground: its ledger to pay from, its service to ask, its model that rewrites answers.
+
+use std::pin::Pin;
+
+use axum::http::{HeaderMap, HeaderValue, header};
+use cape::{Restorer, Wanted};
+use serde_json::{Value, json};
+
+use super::refused::Refused;
+use super::session::Last;
+use crate::fault::Fault;
+
+/// What comes later.
+pub(crate) type Later<T> = Pin<Box<dyn Future<Output = Result<T, Fault>> + Send>>;
+
+/// The parts of a proxy that a playground uses.
+pub(crate) struct Exchange {
+    /// The service's address, for the page to show.
+    pub(crate) upstream: String,
+    /// Pays for so many draws of this bound, or refuses.
+    pub(crate) pay: Box<dyn Fn(u64, f64) -> Later<()> + Send + Sync>,
+    /// Asks the service; its answer comes with the status.
+    pub(crate) ask: Box<dyn Fn(HeaderMap, String) -> Later<(u16, Vec<u8>)> + Send + Sync>,
+    /// Rewrites an answer with the true prompt at hand: the prompt, and then the answer.
+    pub(crate) rewrite: Option<Box<dyn Fn(String, String) -> Later<String> + Send + Sync>>,
+}
+
+impl Exchange {
+    /// Sends the last release, and never its text, and shows what became of the answer.
+    pub(super) async fn send(&self, last: &Last, model: &str, key: &str) -> Result<Value, Refused> {
+        let mut headers = HeaderMap::new();
+        if !key.is_empty() {
+            let bearer = HeaderValue::try_from(format!("Bearer {key}"));
+            let mut bearer =
+                bearer.map_err(|_| Refused::request("This is no key: it has odd characters."))?;
+            bearer.set_sensitive(true);
+            headers.insert(header::AUTHORIZATION, bearer);
+        }
+        let sent = &last.release.text;
+        let body = json!({"model": model, "messages": [{"role": "user", "content": sent}]});
+        let (status, answer) = (self.ask)(headers, body.to_string()).await?;
+        if status != 200 {
+            return Err(Refused::service(status));
+        }
+        let answer: Value = serde_json::from_slice(&answer).map_err(|_| Fault::Malformed)?;
+        let answer = answer["choices"][0]["message"]["content"].as_str();
+        let answer = answer.ok_or(Fault::Malformed)?;
+        let mut restorer = Restorer::default();
+        restorer.learn(last.cape.lexicon(), &last.text, &last.release, &Wanted::DEFAULT);
+        let (restored, put_back) = restorer.restore(answer);
+        let rewritten = match &self.rewrite {
+            Some(rewrite) => Some(rewrite(last.text.clone(), answer.to_owned()).await?),
+            None => None,
+        };
+        Ok(json!({
+            "sent": sent,
+            "answer": answer,
+            "restored": restored,
+            "put_back": put_back,
+            "rewritten": rewritten,
+        }))
+    }
+}

@@ -1,0 +1,55 @@
+//! What the proxy lends to its playground: the ledger, the service and the extractor.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::http::{HeaderMap, Method};
+use cape_ledger::Cost;
+
+use super::service::Service;
+use crate::fault::Fault;
+use crate::playground::{Exchange, Later};
+use crate::upstream;
+
+/// The account that a playground pays from, as an API key.
+const ACCOUNT: &[u8] = b"cape playground";
+
+/// The parts of a proxy for its playground. They do not keep the proxy alive: it has the playground.
+pub(super) fn exchange(service: &Arc<Service>) -> Exchange {
+    let weak = Arc::downgrade(service);
+    let proxy = move || weak.upgrade().ok_or(Fault::Perturber);
+    let (payer, asker) = (proxy.clone(), proxy);
+    let pay = move |draws: u64, bound: f64| -> Later<()> {
+        let service = payer();
+        Box::pin(async move { service?.pay(Cost::new(draws, bound)).await })
+    };
+    let ask = move |headers: HeaderMap, body: String| -> Later<(u16, Vec<u8>)> {
+        let service = asker();
+        Box::pin(async move {
+            let service = service?;
+            let asked = service.upstream.ask(Method::POST, "chat/completions", headers, Some(body));
+            let answer = asked.await?;
+            Ok((answer.status().as_u16(), upstream::whole(answer).await?))
+        })
+    };
+    let rewrite = service.extractor.clone().map(|extractor| {
+        let rewrite = move |prompt: String, answer: String| -> Later<String> {
+            let extractor = Arc::clone(&extractor);
+            Box::pin(async move { extractor.whole(&prompt, &answer).await })
+        };
+        Box::new(rewrite) as Box<dyn Fn(String, String) -> Later<String> + Send + Sync>
+    });
+    let upstream = service.upstream.address().to_owned();
+    Exchange { upstream, pay: Box::new(pay), ask: Box::new(ask), rewrite }
+}
+
+impl Service {
+    /// Pays for draws of the playground before they are made.
+    async fn pay(&self, cost: Cost) -> Result<(), Fault> {
+        let started = Instant::now();
+        let who = self.releaser.ledger.spender(ACCOUNT);
+        self.releaser.pay(&who, cost).await?;
+        self.metrics.released(started.elapsed(), cost);
+        Ok(())
+    }
+}
