@@ -5,10 +5,8 @@
 
 use std::sync::LazyLock;
 
-use cape::assemble::{assemble, recover};
-use cape::keep::KeepList;
-use cape::text::{Outcome, Why};
-use cape::tokenizer::Tokenizer;
+use cape::Why;
+use cape::tokens::{KeepList, Outcome, Tokenizer, assemble, recover};
 use libfuzzer_sys::fuzz_target;
 
 static TOKENIZERS: LazyLock<[Tokenizer; 6]> = LazyLock::new(|| {

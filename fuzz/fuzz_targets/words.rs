@@ -4,14 +4,14 @@
 
 use std::sync::LazyLock;
 
-use cape::kinds::{self, Kind};
-use cape::lexicon::{Lexicon, Listed};
-use cape::mechanism::cape::{Cape, Drawn, Settings};
-use cape::rng::{Secret, seeded};
+use cape::kinds;
+use cape::lexicon::Listed;
+use cape::mechanism::cape::{Drawn, Settings};
+use cape::rng::seeded;
 use cape::sample::below;
 use cape::sanitizer::written;
-use cape::text::{Level, Release};
 use cape::units::{Options, Unit, cut};
+use cape::{Cape, Kind, Level, Lexicon, Release, Secret};
 use libfuzzer_sys::fuzz_target;
 
 /// For prose, for code and for JSON.
@@ -36,7 +36,7 @@ fuzz_target!(|data: (u8, u64, &str)| {
     let mut rng = seeded(seed, 0);
     let any = plan.keys.iter().map(|key| match key.kind {
         Kind::Word => Drawn::Word(Listed(below(cape.lexicon().len() as u64, &mut rng) as u32)),
-        kind if kind.is_uniform() => Drawn::Value(kinds::uniform(kind, &mut rng)),
+        kind if kinds::grid_len(kind) == 0 => Drawn::Value(kinds::uniform(kind, &mut rng)),
         kind => {
             let n = kinds::grid_len(kind) as u64;
             // small ones as often as all: they are what lists and times are made of

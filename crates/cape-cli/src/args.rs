@@ -21,7 +21,7 @@ mod serve;
 pub(crate) use audit::{AuditArgs, AuditCommand, ContextAuditArgs, ExactAuditArgs, SampleArgs};
 pub(crate) use choose::ChooseArgs;
 pub(crate) use eval::{ChatArgs, EvalArgs, EvalCommand, EvalMechanismArg, PaperArgs};
-pub(crate) use ledger::{ExportFormat, LedgerArgs, LedgerCommand};
+pub(crate) use ledger::{ExportFormat, ForgetArgs, LedgerArgs, LedgerCommand};
 pub(crate) use models::{BenchArgs, CalibrateArgs, ModelsArgs, ModelsCommand};
 pub(crate) use perturb::{ExplainArgs, PerturbArgs};
 pub(crate) use playground::PlaygroundArgs;

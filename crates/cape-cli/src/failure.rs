@@ -172,9 +172,15 @@ impl From<cape_proxy::Error> for Failure {
         let (hint, usage) = match error {
             E::Address(_) => ("an address looks like https://api.openai.com/v1", true),
             E::ExtractorElsewhere => ("--extractor-elsewhere allows it, if you trust it", true),
-            E::Unproven => ("remove `mechanism` from cape.toml: the default is proven", true),
+            E::Unproven => ("remove `mechanism` from cape.toml", true),
             E::Pem | E::Tls(_) => ("give --tls-certificate and --tls-key, files of PEM", true),
             E::PlaygroundToken => ("set CAPE_PLAYGROUND_TOKEN, or listen on 127.0.0.1", true),
+            E::SystemFile { .. } | E::SystemSum { .. } => {
+                ("`cape serve --learn-system FILE` writes such a list", true)
+            }
+            E::LearnBlocked | E::AllowPassed => {
+                ("`system` is a key of [proxy.policy] in cape.toml, or of the preset", true)
+            }
             E::Io { .. } => ("choose another --listen; 127.0.0.1:0 finds a free port", false),
             _ => ("`cape serve --help` explains every setting", false),
         };
@@ -193,6 +199,12 @@ impl From<cape_ledger::Error> for Failure {
             E::NoFile(_) | E::NoLedger => "name it with --ledger, or with CAPE_LEDGER",
             E::File { .. } => "check the path, the permissions and the space that is left",
             E::Newer(_) => "use the version of cape that wrote it, or a newer one",
+            E::Older(_) => {
+                "name a new ledger with --ledger; what the old one counts must be added by hand"
+            }
+            E::NotFound(_) | E::Ambiguous | E::Name => {
+                "accounts are named by the header X-Cape-Account, keys by `cape ledger show`"
+            }
             E::WrongKey => "give the key file that it was made with",
             E::Key(_) => "a key file holds 32 bytes and is its owner's alone: chmod 600",
             E::Damaged(_) => "restore it from a backup; until then nothing can be spent",

@@ -41,10 +41,11 @@ pub(crate) fn empty() -> Failure {
     Failure::new("the prompt is empty", "give a text in quotes, or pipe one in")
 }
 
-fn stdin() -> Done<String> {
+/// All of stdin.
+pub(crate) fn stdin() -> Done<String> {
     let stdin = std::io::stdin();
     if stdin.is_terminal() {
-        note(&"reading the prompt from the terminal; end it with Ctrl-D\n");
+        note(&"reading from the terminal; end it with Ctrl-D\n");
     }
     let mut bytes = Vec::new();
     stdin.lock().read_to_end(&mut bytes).map_err(|error| io("cannot read stdin".into(), &error))?;

@@ -2,17 +2,11 @@
 
 use std::sync::Arc;
 
-use cape::keep::KeepList;
-use cape::law::Shape;
-use cape::lexicon::Lexicon;
-use cape::mechanism::cape::{self as words, Cape};
+use cape::mechanism::cape as words;
 use cape::mechanism::cape_paper::{self, CapePaper};
 use cape::mechanism::{Baseline, Mechanism};
-use cape::privacy::{Epsilon, Guarantee};
-use cape::sanitizer::{About, Sanitizer};
-use cape::tokenizer::Tokenizer;
-use cape::units;
-use cape::utility::Utility;
+use cape::tokens::{KeepList, Tokenizer, Utility};
+use cape::{About, Cape, Epsilon, Guarantee, Lexicon, Sanitizer, Shape, units};
 use cape_models::{BaselineKind, BaselineSettings, Device, Options, PreparedBaseline, WordSource};
 
 use crate::failure::{Done, Failure};

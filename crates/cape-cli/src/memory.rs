@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 
-use cape::rng::Secret;
+use cape::Secret;
 
 use crate::failure::{Done, Failure, io};
 

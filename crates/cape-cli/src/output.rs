@@ -6,9 +6,7 @@ use std::io::{ErrorKind, IsTerminal, Write as _};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use cape::privacy::{Evidence, Guarantee, Notion, Reach};
-use cape::sanitizer::Sanitizer;
-use cape::text::{Level, Release};
+use cape::{Evidence, Guarantee, Level, Notion, Reach, Release, Sanitizer};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 

@@ -1,8 +1,6 @@
 //! Which token of a prompt is meant, and what was released around it.
 
-use cape::assemble::recover;
-use cape::text::{TokenId, Tokens};
-use cape::vocab::Vocab;
+use cape::tokens::{TokenId, Tokens, Vocab, recover};
 
 use crate::failure::{Done, Failure};
 

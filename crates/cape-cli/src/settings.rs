@@ -3,10 +3,9 @@
 
 use std::path::PathBuf;
 
-use cape::context::Context;
-use cape::levels::Profile;
+use cape::Profile;
 use cape::mechanism::Unknown;
-use cape::tokenizer::Split;
+use cape::tokens::{Context, Split};
 use cape_models::Arithmetic;
 use cape_models::BaselineKind;
 use clap::Args;

@@ -2,10 +2,8 @@
 
 use std::ffi::OsStr;
 
-use cape::kinds::Kind;
-use cape::lexicon::{Lexicon, fold};
-use cape::sanitizer::Sanitizer;
-use cape::text::{Level, Release};
+use cape::lexicon::fold;
+use cape::{Kind, Level, Lexicon, Release, Sanitizer};
 
 use crate::output::note;
 
@@ -50,14 +48,14 @@ pub(crate) fn of_settings(sanitizer: &Sanitizer) {
 /// A release that does not do what its user may expect of it.
 pub(crate) fn of_release(sanitizer: &Sanitizer, text: &str, release: &Release) {
     let Some(cape) = sanitizer.cape() else { return };
-    let original = |word: &cape::text::ReleasedWord| &text[word.start..word.end];
+    let original = |word: &cape::ReleasedWord| &text[word.start..word.end];
     let words = || release.words.iter().filter(|word| word.kind == Kind::Word);
     if release.words.iter().any(|word| word.kind == Kind::Secret) {
         warn(
             "the prompt holds what looks like a key or a password; it was replaced, but should it be there?",
         );
     }
-    let known = |word: &&cape::text::ReleasedWord| {
+    let known = |word: &&cape::ReleasedWord| {
         cape.lexicon().case_forms(&fold(original(word))).next().is_some()
     };
     let (all, english) = (words().count(), words().filter(known).count());

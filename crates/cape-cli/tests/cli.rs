@@ -35,6 +35,7 @@ fn help() {
         ("help_serve", &["serve", "--help"]),
         ("help_ledger_show", &["ledger", "show", "--help"]),
         ("help_ledger_export", &["ledger", "export", "--help"]),
+        ("help_ledger_forget", &["ledger", "forget", "--help"]),
         ("help_models_pack", &["models", "pack", "--help"]),
         ("help_models_pull", &["models", "pull", "--help"]),
     ] {

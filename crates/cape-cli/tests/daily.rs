@@ -4,13 +4,9 @@
 
 use std::collections::HashSet;
 
-use cape::kinds::Kind;
-use cape::lexicon::Lexicon;
-use cape::mechanism::cape::{Cape, Settings};
-use cape::rng::Secret;
-use cape::sanitizer::Sanitizer;
-use cape::text::Release;
+use cape::mechanism::cape::Settings;
 use cape::units::{self, Options, Unit};
+use cape::{Cape, Kind, Lexicon, Release, Sanitizer, Secret};
 
 const RELEASES: u64 = 200;
 

@@ -8,7 +8,7 @@ mod common;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use cape_ledger::{Cost, Fresh, Key, Ledger, Limits};
+use cape_ledger::{Draw, Key, Lasts, Ledger, Limits, Map, Whose};
 use common::{Home, Ran, parse, refusals, transcript};
 
 const LEDGER: &str = "data/cape/ledger.db";
@@ -22,9 +22,9 @@ fn home() -> Home {
     let spends = [("alice", 20_000, 7, 12.0), ("alice", 20_001, 3, 0.1), ("bob", 20_001, 40, 12.0)];
     block_on(async {
         let ledger = open(&home).await;
-        for (who, days, tokens, epsilon) in spends {
+        for (who, days, count, epsilon) in spends {
             let now = UNIX_EPOCH + Duration::from_hours(24 * days);
-            say(&ledger, who, Cost::new(tokens, epsilon), now).await;
+            say(&ledger, who, count, epsilon, now).await;
         }
         ledger.close().await;
     });
@@ -37,11 +37,25 @@ async fn open(home: &Home) -> Ledger {
     Ledger::open(home.path(LEDGER).to_str().unwrap(), key).await.unwrap()
 }
 
-async fn say(ledger: &Ledger, who: &str, cost: Cost, now: SystemTime) {
-    let who = ledger.spender(who.as_bytes());
-    let place = ledger.conversation(&who, "settings").next("user", &format!("{cost:?}"));
-    let said = Fresh { place, text: "canary".into(), cost };
-    ledger.release(&who, vec![said], &Limits::default(), now).await.unwrap();
+/// Pays for words that nobody has said before.
+async fn say(ledger: &Ledger, who: &str, count: u64, per_draw: f64, now: SystemTime) {
+    let map = Map { whose: Whose::User, lasts: Lasts::Account };
+    let draw = |n: u64| Draw {
+        map,
+        from: format!("canary {n} {per_draw} {now:?}").into(),
+        word: cape_word("canary"),
+    };
+    let draws: Vec<Draw> = (0..count).map(draw).collect();
+    let account = ledger.account(who.as_bytes(), "");
+    ledger.charge(&account, &draws, per_draw, &Limits::default(), now).await.unwrap();
+}
+
+/// A word as the ledger is told of it.
+fn cape_word(word: &str) -> Vec<u8> {
+    let settings = cape::mechanism::cape::Settings::default();
+    let lexicon = cape::lexicon::Lexicon::embedded();
+    let cape = cape::mechanism::cape::Cape::new(lexicon, settings).unwrap();
+    cape.plan(word).unwrap().keys[0].word()
 }
 
 fn block_on<T>(work: impl Future<Output = T>) -> T {
@@ -61,8 +75,18 @@ fn dated(home: &Home, args: &[&str]) -> String {
 fn what_was_spent_is_shown_and_exported() {
     let home = home();
     let limits = ["--limit-key-day", "100", "--limit-key", "500", "--limit-day", "150.5"];
-    let runs: [&[&str]; 6] = [
+    let runs: [&[&str]; 7] = [
         &["ledger", "show"],
+        &[
+            "ledger",
+            "show",
+            "--limit-maps-key",
+            "5",
+            "--limit-maps-key-day",
+            "1",
+            "--limit-maps-total",
+            "2",
+        ],
         &[&["ledger", "show", "--limit-total", "600"], &limits[..]].concat(),
         &["ledger", "show", "--days", "30"],
         &["ledger", "show", "--json", "--limit-total", "600", "--limit-key-day", "100"],
@@ -79,7 +103,7 @@ fn what_is_spent_today_is_not_left() {
     let home = home();
     let before = cape_ledger::Day::of(SystemTime::now());
     block_on(async {
-        say(&open(&home).await, "alice", Cost::new(2, 12.0), SystemTime::now()).await;
+        say(&open(&home).await, "alice", 2, 12.0, SystemTime::now()).await;
     });
     let args = ["ledger", "show", "--json", "--limit-key-day", "100", "--limit-day", "30"];
     let shown = parse(&home.run(&args).out);
@@ -119,7 +143,53 @@ fn a_ledger_without_a_spend_is_empty() {
     assert_eq!(home.run(&["ledger", "show"]).out, "nothing was spent yet\n");
     assert_eq!(home.run(&["ledger", "export"]).out, "");
     let csv = home.run(&["ledger", "export", "--format", "csv"]).out;
-    assert_eq!(csv, "key,day,releases,draws,epsilon\n");
+    assert_eq!(csv, "key,day,releases,draws,maps,epsilon\n");
+}
+
+#[test]
+fn what_is_forgotten_opens_another_map() {
+    let home = home();
+    let shown = |home: &Home| parse(&home.run(&["ledger", "show", "--json"]).out);
+    let (before, spent) = (shown(&home)["all"].clone(), 40 + 7 + 3);
+    assert_eq!((&before["draws"], &before["maps"]), (&spent.into(), &2.into()));
+    let key = shown(&home)["keys"][0]["key"].as_str().unwrap()[..12].to_owned();
+    let forget = |args: &[&str], stdin: &str| {
+        let args = [&["ledger", "forget", "--ledger-key", "key"], args].concat();
+        let ran = home.pipe(stdin, &args);
+        assert!(!ran.out.contains("canary") && !ran.err.contains("canary"), "{}", ran.err);
+        ran
+    };
+    // a forget alone counts nothing
+    assert_eq!((forget(&[&key], "").code, shown(&home)["all"].clone()), (0, before));
+    let day = UNIX_EPOCH + Duration::from_hours(24 * 20_001);
+    let again = || block_on(async { say(&open(&home).await, "bob", 40, 12.0, day).await });
+    again();
+    let bob = |home: &Home| {
+        let shown = shown(home);
+        let keys = shown["keys"].as_array().unwrap().clone();
+        keys.iter().map(|key| (key["draws"].as_u64().unwrap(), key["maps"].as_u64().unwrap())).max()
+    };
+    let (draws, maps) = bob(&home).unwrap();
+    // alice's were forgotten, or bob's, whichever hash comes first
+    assert!([(40, 1), (80, 2)].contains(&(draws, maps)), "{draws} {maps}");
+    // a word, in any case, of all keys in turn
+    for key in shown(&home)["keys"].as_array().unwrap() {
+        let key = &key["key"].as_str().unwrap()[..12];
+        assert_eq!(forget(&[key, "--word"], "CANARY\n").code, 0);
+    }
+    again();
+    assert_eq!(bob(&home), Some((draws + 40, maps + 1)));
+    let wrong: [&[&str]; 4] =
+        [&["0123456789ab"], &["canary"], &[&key, "--conversation", "00000000"], &[&key, "--word"]];
+    let refused: Vec<String> = wrong
+        .iter()
+        .map(|args| {
+            let ran = forget(args, "");
+            assert_ne!(ran.code, 0);
+            ran.err
+        })
+        .collect();
+    insta::assert_snapshot!(refused.concat());
 }
 
 #[test]

@@ -19,9 +19,9 @@ const CANARY: &str = "zq🂡canary";
 
 /// The bound of one draw.
 fn bound() -> f64 {
-    let lexicon = cape::lexicon::Lexicon::embedded();
+    let lexicon = cape::Lexicon::embedded();
     let settings = cape::mechanism::cape::Settings::default();
-    cape::mechanism::cape::Cape::new(lexicon, settings).unwrap().guarantee().bound
+    cape::Cape::new(lexicon, settings).unwrap().guarantee().bound
 }
 
 /// What it costs in the ledger, which counts millionths and rounds up.
@@ -127,8 +127,8 @@ fn booked(dir: &Path) -> f64 {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let book = cape_ledger::Book::open(ledger.to_str().unwrap()).await.unwrap();
-        let accounts = book.accounts().await.unwrap();
-        accounts.iter().map(|account| account.epsilon.epsilon()).sum()
+        let spending = book.spending().await.unwrap();
+        spending.iter().map(|spent| spent.cost.epsilon.epsilon()).sum()
     })
 }
 
@@ -188,6 +188,44 @@ fn the_policy_is_read_again_on_sighup() {
     assert!(proxy.post("/v1/chat/completions", &chat("system")).0.starts_with("HTTP/1.1 200"));
 }
 
+/// A preset is a settings file: what it prints can be copied into cape.toml, and does the same there.
+#[test]
+fn a_preset_is_shown_and_obeyed() {
+    let cape = || Command::new(env!("CARGO_BIN_EXE_cape"));
+    for preset in cape_proxy::Preset::ALL {
+        let shown = cape().args(["serve", "--preset", preset.name(), "--show"]).output().unwrap();
+        assert!(shown.status.success());
+        assert_eq!(String::from_utf8(shown.stdout).unwrap(), preset.toml());
+        let (url, seen) = upstream();
+        // the file names the preset, and changes one thing of it
+        let settings =
+            format!("[proxy]\npreset = {:?}\n[proxy.policy]\nuser = \"block\"\n", preset.name());
+        for settings in [settings.as_str(), preset.toml()] {
+            let mut proxy = Proxy::start(&url, settings);
+            let system = chat("system");
+            let (head, body) = proxy.post("/v1/chat/completions", &system);
+            assert!(head.starts_with("HTTP/1.1 200"), "{body}");
+            assert_eq!(proxy.event("request")["status"], 200);
+            let (head, _) = proxy.post("/v1/chat/completions", &chat("user"));
+            let blocked = head.starts_with("HTTP/1.1 400");
+            assert_eq!(blocked, settings.contains("block"), "{head}");
+        }
+        let passes = preset != cape_proxy::Preset::OpenWebUi;
+        assert_eq!(seen.lock().unwrap().contains(CANARY), passes, "{}", preset.name());
+    }
+    // with a list of lines, prompts do not pass as a whole
+    let (url, seen) = upstream();
+    let settings = "[proxy]\npreset = \"codex\"\nallow-system = \"sums\"\n";
+    let dir = Arc::new(tempfile::tempdir().unwrap());
+    std::fs::write(dir.path().join("cape.toml"), settings).unwrap();
+    std::fs::write(dir.path().join("sums"), "# none\n").unwrap();
+    let proxy = Proxy::start_in(dir, &url);
+    let (head, _) = proxy.post("/v1/chat/completions", &chat("system"));
+    assert!(head.starts_with("HTTP/1.1 200") && !seen.lock().unwrap().contains(CANARY), "{head}");
+    let alone = cape().args(["serve", "--show"]).output().unwrap();
+    assert_eq!(alone.status.code(), Some(2));
+}
+
 #[test]
 fn what_it_cannot_serve_with_it_refuses() {
     let run = |args: &[&str], settings: &str| {
@@ -212,6 +250,9 @@ fn what_it_cannot_serve_with_it_refuses() {
         (&["--upstream", "ftp://x"], "must be an http or https address"),
         (&["--upstream", url, "--mechanism", "cape-paper"], "an argument was not understood"),
         (&["--upstream", url, "--tls-key", "k"], "a certificate and its key"),
+        (&["--preset", "emacs"], "it takes one of: claude-code, codex, cursor, openwebui"),
+        (&["--upstream", url, "--allow-system", "none"], "the list of lines of system prompts"),
+        (&["--upstream", url, "--learn-system", "l"], "`system` must be"),
     ] {
         let (code, error) = run(args, "");
         assert!(code == Some(2) && error.contains(want), "{args:?}: {error}");
@@ -298,8 +339,10 @@ fn a_killed_proxy_never_sent_more_than_was_booked() {
                 let address = proxy.address.clone();
                 std::thread::spawn(move || {
                     for n in 0.. {
-                        // one draw each, and never the same
-                        let text = format!("{}", 1_000_000 * round + 10_000 * client + n);
+                        // one draw each, and never the same: a word of letters for each number
+                        let number = (1_000_000 * round + 10_000 * client + n).to_string();
+                        let letters = number.bytes().map(|b| char::from(b - b'0' + b'a'));
+                        let text: String = "zq".chars().chain(letters).collect();
                         let body =
                             json!({"model": "m", "messages": [{"role": "user", "content": text}]})
                                 .to_string();

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use cape::text::ReleasedToken;
+use cape::tokens::ReleasedToken;
 use cape_models::cosine;
 
 use crate::Result;

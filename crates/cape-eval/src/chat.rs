@@ -188,8 +188,7 @@ pub enum Role {
 
 impl Role {
     /// The API's name for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::System => "system",
             Self::User => "user",

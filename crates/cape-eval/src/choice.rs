@@ -1,9 +1,7 @@
 //! Which law fits a person's prompts: how much of them may be guessed, and how near the drawn words stay.
 
-use cape::kinds::Kind;
 use cape::law::Law;
-use cape::mechanism::cape::Cape;
-use cape::text::Level;
+use cape::{Cape, Kind, Level};
 
 use crate::Result;
 use crate::data::Data;
@@ -92,9 +90,9 @@ impl Nearness {
 mod tests {
     use super::*;
     use crate::data::Item;
-    use cape::lexicon::Lexicon;
+    use cape::Epsilon;
+    use cape::Lexicon;
     use cape::mechanism::cape::Settings;
-    use cape::privacy::Epsilon;
 
     #[test]
     fn the_smallest_epsilon_of_the_nearest_is_chosen() {

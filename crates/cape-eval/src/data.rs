@@ -28,8 +28,7 @@ pub struct Item {
 impl Item {
     /// The classification that this prompt is of, as it stands in a release; none where its label is
     /// not one of SST-2's or QNLI's.
-    #[must_use]
-    pub fn case<'a>(&self, released: &'a str) -> Option<Case<'a>> {
+    pub(crate) fn case<'a>(&self, released: &'a str) -> Option<Case<'a>> {
         let sst2 = |is| Some(Case::Sst2 { content: released, is });
         let qnli = |is| {
             let (question, sentence) = released.split_once('\n')?;

@@ -2,19 +2,17 @@
 
 use std::sync::Arc;
 
-use cape::assemble::assemble;
-use cape::keep::{self, KeepList};
-use cape::kinds::Kind;
 use cape::levels::Key;
 use cape::lexicon::fold;
 use cape::mechanism::Mechanism;
-use cape::mechanism::cape::{Cape, Drawn, Place, Settings};
-use cape::rng::{CryptoRng, Generator, Secret, seeded};
+use cape::mechanism::cape::{Drawn, Place, Settings};
+use cape::rng::{CryptoRng, Generator, seeded};
 use cape::sanitizer::written;
-use cape::text::{Level, Outcome, Piece, ReleasedToken, Token, TokenId, Tokens, Why};
-use cape::tokenizer::Tokenizer;
+use cape::tokens::{
+    self, KeepList, Outcome, Piece, ReleasedToken, Token, TokenId, Tokenizer, Tokens, assemble,
+};
 use cape::units::Unit;
-use cape::{Restorer, Wanted};
+use cape::{Cape, Kind, Level, Restorer, Secret, Wanted, Why};
 
 use crate::Result;
 use crate::data::Item;
@@ -172,7 +170,7 @@ pub(crate) fn on_words(
             let drawn = cape.draw(&plan, &secret);
             let release = written(cape, &item.text, &plan, &drawn, true);
             let mut restorer = Restorer::default();
-            restorer.learn(cape.lexicon(), &item.text, &release, &Wanted::DEFAULT);
+            restorer.learn(cape, &item.text, &release.text, &Wanted::DEFAULT);
             let mut draft = Draft {
                 text: release.text,
                 tokens: Tokens::default(),
@@ -252,7 +250,7 @@ impl Draft {
 }
 
 fn is_stopword(place: &Place, text: &str) -> bool {
-    place.unit.kind == Kind::Word && keep::is_stopword(&fold(place.unit.of(text)))
+    place.unit.kind == Kind::Word && tokens::is_stopword(&fold(place.unit.of(text)))
 }
 
 #[cfg(test)]
@@ -287,7 +285,7 @@ mod tests {
         let text = "Is Zoltan in Ghent? Answer Ja or Nee.".to_owned();
         let instruction = Some("Answer Ja or Nee.".to_owned());
         let item = Item { text, instruction, ..Item::default() };
-        let cape = Cape::new(cape::lexicon::Lexicon::embedded(), Settings::default()).unwrap();
+        let cape = Cape::new(cape::Lexicon::embedded(), Settings::default()).unwrap();
         let ends = |instructed: bool, seed: u64| {
             let draft = &on_words(&cape, instructed, seed, &[(0, &item)]).unwrap()[0];
             draft.text.ends_with("Answer Ja or Nee.")

@@ -8,10 +8,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use cape::attack::mask::{MaskedUnit, best, scores};
-use cape::keep::KeepList;
 use cape::lexicon::Listed;
 use cape::metric::rouge_l;
-use cape::text::{Outcome, Piece, ReleasedToken, Token, Tokens};
+use cape::tokens::{KeepList, Outcome, Piece, ReleasedToken, Token, Tokens};
 use cape_models::Device;
 use rayon::prelude::*;
 

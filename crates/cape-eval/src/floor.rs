@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use cape::keep::is_stopword;
 use cape::metric::rouge_l;
+use cape::tokens::is_stopword;
 
 use crate::data::Data;
 use crate::measure::{Measure, Score};

@@ -43,7 +43,7 @@ fn key(record: &Record) -> Key {
 impl Grid<'_> {
     /// How many releases there are in all.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub fn releases(&self) -> usize {
         let cells: usize = self.methods.iter().map(|method| self.epsilons(method).len()).sum();
         self.data.items.len() * cells * self.seeds.len()
     }
@@ -55,12 +55,6 @@ impl Grid<'_> {
         } else {
             self.epsilons
         }
-    }
-
-    /// Whether there is nothing to do.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Runs what the file does not hold yet, and adds it there. `progress` hears how many releases are

@@ -3,11 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cape::attack::mask::{MaskedUnit, scores};
-use cape::keep::KeepList;
-use cape::kinds::Kind;
-use cape::lexicon::Lexicon;
-use cape::mechanism::cape::Cape;
-use cape::text::{Level, Piece, Release};
+use cape::tokens::{KeepList, Piece};
+use cape::{Cape, Kind, Level, Lexicon, Release, Settings};
 use cape_models::Device;
 use rayon::prelude::*;
 
@@ -18,8 +15,8 @@ use crate::listing::{Guessing, Listing};
 pub struct Attacker {
     device: Device,
     listing: Listing,
-    /// The attack on the mechanism that was attacked last, by its fingerprint.
-    last: Mutex<Option<(String, Arc<Guessing>)>>,
+    /// The attack on the mechanism that was attacked last, by its settings.
+    last: Mutex<Option<(Settings, Arc<Guessing>)>>,
 }
 
 /// A guess of a protected word.
@@ -84,16 +81,16 @@ impl Attacker {
 
     fn guessing(&self, cape: &Cape) -> Arc<Guessing> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let fingerprint = cape.fingerprint();
-        let known = last.take().filter(|(known, _)| *known == fingerprint);
-        let known = known.unwrap_or_else(|| (fingerprint, Arc::new(Guessing::new(cape))));
+        let settings = cape.settings();
+        let known = last.take().filter(|(known, _)| known == settings);
+        let known = known.unwrap_or_else(|| (settings.clone(), Arc::new(Guessing::new(cape))));
         Arc::clone(&last.insert(known).1)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use cape::{Epsilon, Sanitizer, Secret, Settings};
+    use cape::{Epsilon, Sanitizer, Secret};
 
     use super::*;
 

@@ -4,11 +4,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cape::attack::Nearest;
 use cape::attack::bayes::{CapeBayes, Suspects};
-use cape::keep::KeepList;
 use cape::levels::Key;
-use cape::lexicon::{Lexicon, fold};
-use cape::mechanism::cape::Cape;
-use cape::text::Piece;
+use cape::lexicon::fold;
+use cape::tokens::{KeepList, Piece};
+use cape::{Cape, Lexicon};
 use cape_models::Device;
 
 use crate::draft::Word;

@@ -3,19 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use cape::attack::bayes::BaselineBayes;
-use cape::attack::bayes::PaperBayes;
+use cape::attack::bayes::{BaselineBayes, PaperBayes};
 use cape::attack::{Knn, Space};
-use cape::keep::KeepList;
-use cape::law::Shape;
-use cape::lexicon::Lexicon;
-use cape::mechanism::cape::{self as words, Cape};
+use cape::mechanism::cape as words;
 use cape::mechanism::cape_paper::{CapePaper, Settings};
 use cape::mechanism::{Baseline, Mechanism};
-use cape::privacy::{Epsilon, Evidence, Guarantee, Notion};
 use cape::rng::CryptoRng;
-use cape::text::{Outcome, Piece, Token, Tokens, Why};
-use cape::tokenizer::Tokenizer;
+use cape::tokens::{KeepList, Outcome, Piece, Token, Tokenizer, Tokens};
+use cape::{Cape, Epsilon, Evidence, Guarantee, Lexicon, Notion, Shape, Why};
 use cape_models::{Device, PreparedBaseline};
 use serde_json::{Value, json};
 
@@ -264,7 +259,6 @@ impl Method {
     }
 
     /// Its tokenizer and what it keeps; none for Cape on words, which cuts texts itself.
-    #[must_use]
     pub(crate) fn cutting(&self) -> Option<(&Tokenizer, KeepList)> {
         match &self.kind {
             Kind::Cape(..) => None,
@@ -302,7 +296,6 @@ impl Method {
     /// The expectation of an attacker at a place, word by word of a baseline, from its logits of all entries
     /// that begin a word. Words that it has no entry for are as improbable as the last of those that it
     /// has. Nothing for other mechanisms.
-    #[must_use]
     pub(crate) fn prior(&self, attacker: &Device, row: &[f32]) -> Vec<f32> {
         let Kind::Baseline(words) = &self.kind else { return Vec::new() };
         let entries = words.entries.get_or_init(|| {
@@ -319,8 +312,7 @@ impl Method {
     }
 
     /// The device model that it perturbs with, if any.
-    #[must_use]
-    pub fn device(&self) -> Option<&Device> {
+    pub(crate) fn device(&self) -> Option<&Device> {
         match &self.kind {
             Kind::CapePaper(device, _) | Kind::Reference(_, device) => Some(device),
             Kind::Cape(..) | Kind::Baseline(_) => None,
@@ -336,7 +328,7 @@ impl Method {
     }
 
     /// The mechanism at this ε.
-    pub fn at(&self, epsilon: f64) -> Result<AtEpsilon> {
+    pub(crate) fn at(&self, epsilon: f64) -> Result<AtEpsilon> {
         let epsilon = Epsilon::new(epsilon)?;
         Ok(match &self.kind {
             Kind::Cape(listing, settings, _) => {
@@ -377,15 +369,13 @@ impl AtEpsilon {
     }
 
     /// The guarantee.
-    #[must_use]
-    pub fn guarantee(&self) -> Guarantee {
+    pub(crate) fn guarantee(&self) -> Guarantee {
         self.mechanism().map_or_else(Cape::guarantee, Mechanism::guarantee)
     }
 
     /// The ε that is proven in plain local differential privacy: for any two tokens, and of words for any two
     /// that are protected.
-    #[must_use]
-    pub fn proven(&self) -> Option<f64> {
+    pub(crate) fn proven(&self) -> Option<f64> {
         let guarantee = self.guarantee();
         let proven = matches!(guarantee.notion, Notion::Ldp | Notion::MetricLdp)
             && guarantee.evidence != Evidence::None;
@@ -393,8 +383,7 @@ impl AtEpsilon {
     }
 
     /// Settings that follow from ε.
-    #[must_use]
-    pub fn settings(&self) -> BTreeMap<String, Value> {
+    pub(crate) fn settings(&self) -> BTreeMap<String, Value> {
         match self {
             Self::Cape(cape, _) => {
                 BTreeMap::from([(EPSILON_ANY.to_owned(), json!(cape.guarantee().bound))])

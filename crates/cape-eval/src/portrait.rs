@@ -3,12 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use cape::kinds::Kind;
 use cape::levels::Key;
-use cape::mechanism::cape::Cape;
 use cape::mechanism::cape_paper::{CapePaper, Settings};
-use cape::privacy::Epsilon;
-use cape::text::{Level, TokenId, Tokens};
+use cape::tokens::{TokenId, Tokens};
+use cape::{Cape, Epsilon, Kind, Level};
 use cape_models::Device;
 
 use crate::Result;
@@ -145,7 +143,7 @@ pub fn tails(device: &Device, settings: Settings, epsilon: f64) -> Result<Vec<Ta
 }
 
 fn example(device: &Device, settings: Settings) -> Result<(CapePaper, Tokens)> {
-    let prompt = device.tokenizer.tokenize(BOOK, &cape::keep::KeepList::default())?;
+    let prompt = device.tokenizer.tokenize(BOOK, &cape::tokens::KeepList::default())?;
     Ok((CapePaper::new(device.model.clone(), settings)?, prompt))
 }
 

@@ -11,7 +11,7 @@ use crate::measure::{Attack, Score};
 /// The label under which attacks on protected words alone are recorded.
 pub const PROTECTED_WORDS: &str = "protected words";
 /// The label under which attacks on all labelled spans together are recorded.
-pub const LABELLED_SPANS: &str = "labelled spans";
+pub(crate) const LABELLED_SPANS: &str = "labelled spans";
 
 /// One prompt released once.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]

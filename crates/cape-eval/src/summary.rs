@@ -65,8 +65,7 @@ impl Estimate {
     }
 
     /// The estimate of a mean: its normal interval.
-    #[must_use]
-    pub fn mean(values: &[f64]) -> Option<Self> {
+    pub(crate) fn mean(values: &[f64]) -> Option<Self> {
         let n = values.len() as f64;
         let mean = (!values.is_empty()).then(|| values.iter().sum::<f64>() / n)?;
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();

@@ -62,7 +62,7 @@ impl Case<'_> {
 
 /// Writes down whether an answer was the true one. An answer that cannot be read is neither right nor wrong: it is
 /// counted apart.
-pub fn note(record: &mut Record, case: &Case<'_>, correct: Option<bool>) {
+pub(crate) fn note(record: &mut Record, case: &Case<'_>, correct: Option<bool>) {
     match correct {
         Some(correct) => {
             record.scores.insert(Score::Accuracy, f64::from(u8::from(correct)));
@@ -72,7 +72,11 @@ pub fn note(record: &mut Record, case: &Case<'_>, correct: Option<bool>) {
 }
 
 /// The model's answer to a prompt, which may have been released.
-pub fn answer(client: &Client, prompt: &str, options: &Options) -> Result<String, ChatError> {
+pub(crate) fn answer(
+    client: &Client,
+    prompt: &str,
+    options: &Options,
+) -> Result<String, ChatError> {
     Ok(client.complete(&[Message::user(prompt)], options)?.text)
 }
 

@@ -4,7 +4,7 @@
 
 mod server;
 
-use cape::lexicon::Lexicon;
+use cape::Lexicon;
 use cape::mechanism::cape::Settings;
 use cape_eval::asked::Chat;
 use cape_eval::chat::{Client, Options};

@@ -4,6 +4,7 @@ use std::fmt;
 
 use sqlx::Row;
 
+use crate::cost::Cost;
 use crate::day::Day;
 use crate::error::{Error, Result};
 use crate::micros::Micros;
@@ -11,17 +12,15 @@ use crate::store::{Missing, Store, within};
 
 /// The spending of one API key on one day.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Account {
+pub struct Spending {
     /// The keyed hash of the API key.
     pub spender: String,
     /// The day.
     pub day: Day,
-    /// The number of requests with at least one new message.
+    /// The number of requests with at least one new draw.
     pub releases: u64,
-    /// The number of draws.
-    pub draws: u64,
-    /// Their cost.
-    pub epsilon: Micros,
+    /// The number of draws and of maps opened, and the cost of the draws.
+    pub cost: Cost,
 }
 
 /// A ledger opened for reading.
@@ -37,28 +36,31 @@ impl Book {
         Ok(Self { store })
     }
 
-    /// All accounts, ordered by day and spender.
-    pub async fn accounts(&self) -> Result<Vec<Account>> {
+    /// The spending of each key on each day, ordered by day and spender.
+    pub async fn spending(&self) -> Result<Vec<Spending>> {
         let query = sqlx::query(
-            "SELECT spender, day, releases, tokens, micros FROM cape_account
+            "SELECT spender, day, releases, draws, maps, micros FROM cape_account
              WHERE spender <> '' AND day <> -1 ORDER BY day, spender",
         );
         let rows = within(query.fetch_all(self.store.pool())).await?;
         let count = |n: i64| u64::try_from(n).ok();
-        let accounts = rows.iter().map(|row| {
-            let impossible = || Error::Damaged("an account holds an impossible number");
-            Ok(Account {
+        let spending = rows.iter().map(|row| {
+            let impossible = || Error::Damaged("a sum is impossible");
+            Ok(Spending {
                 spender: row.try_get(0)?,
                 day: Day::from_stored(row.try_get(1)?),
                 releases: count(row.try_get(2)?).ok_or_else(impossible)?,
-                draws: count(row.try_get(3)?).ok_or_else(impossible)?,
-                epsilon: Micros::from_stored(row.try_get(4)?).ok_or_else(impossible)?,
+                cost: Cost {
+                    draws: count(row.try_get(3)?).ok_or_else(impossible)?,
+                    maps: count(row.try_get(4)?).ok_or_else(impossible)?,
+                    epsilon: Micros::from_stored(row.try_get(5)?).ok_or_else(impossible)?,
+                },
             })
         });
-        accounts.collect()
+        spending.collect()
     }
 
-    /// The number of messages that are remembered.
+    /// The number of answers that are remembered.
     pub async fn remembered(&self) -> Result<u64> {
         let query = sqlx::query_scalar::<_, i64>("SELECT count(*) FROM cape_memory");
         let count = within(query.fetch_one(self.store.pool())).await?;

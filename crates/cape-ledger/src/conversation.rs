@@ -4,16 +4,22 @@ use std::fmt;
 
 use ring::hmac;
 
-use crate::key::{Key, Spender};
+use crate::account::Account;
+use crate::key::{Key, hash, hex};
 
-/// The place of a message: a keyed hash of the spender, the settings, all messages before it, its role
-/// and its text.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// The place of a message: a keyed hash of the account, all messages before it, its role and its text.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Place([u8; 32]);
 
 impl Place {
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.0
+    }
+
+    /// As it names a conversation that begins with this message, in hexadecimal digits.
+    #[must_use]
+    pub fn name(&self) -> String {
+        hex(&self.0)
     }
 }
 
@@ -32,9 +38,9 @@ pub struct Conversation {
 
 impl Conversation {
     /// The beginning of a conversation: see [`Ledger::conversation`](crate::Ledger::conversation).
-    pub(crate) fn begin(key: &Key, who: &Spender, settings: &str) -> Self {
+    pub(crate) fn begin(key: &Key, account: &Account) -> Self {
         let key = key.places();
-        let at = hash(&key, &[b"begin", who.as_str().as_bytes(), settings.as_bytes()]);
+        let at = hash(&key, &[b"begin", account.name().as_bytes()]);
         Self { key, at }
     }
 
@@ -52,16 +58,6 @@ impl fmt::Debug for Conversation {
     }
 }
 
-/// Each part with its length, so that no two lists of parts are the same bytes.
-fn hash(key: &hmac::Key, parts: &[&[u8]]) -> [u8; 32] {
-    let mut context = hmac::Context::with_key(key);
-    for part in parts {
-        context.update(&(part.len() as u64).to_le_bytes());
-        context.update(part);
-    }
-    context.sign().as_ref().try_into().expect("SHA-256 has 32 bytes")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,22 +66,22 @@ mod tests {
     fn a_place_is_told_by_everything_before_it() {
         let dir = tempfile::tempdir().unwrap();
         let key = Key::open(&dir.path().join("key")).unwrap();
-        let places = |who: &str, settings: &str, said: &[(&str, &str)]| {
+        let places = |who: &str, user: &str, said: &[(&str, &str)]| {
             let mut conversation =
-                Conversation::begin(&key, &key.spender(who.as_bytes()), settings);
+                Conversation::begin(&key, &Account::new(&key, who.as_bytes(), user));
             said.iter().map(|(role, text)| conversation.next(role, text)).collect::<Vec<_>>()
         };
         let said = [("system", "be brief"), ("user", "a"), ("assistant", "b"), ("user", "a")];
-        let first = places("alice", "ε 12", &said);
-        assert_eq!(first, places("alice", "ε 12", &said));
-        assert_eq!(first[..2], places("alice", "ε 12", &said[..2]));
+        let first = places("alice", "she", &said);
+        assert_eq!(first, places("alice", "she", &said));
+        assert_eq!(first[..2], places("alice", "she", &said[..2]));
         let mut all = first.clone();
-        all.extend(places("bob", "ε 12", &said));
-        all.extend(places("alice", "ε 6", &said));
-        all.extend(places("alice", "ε 12", &said[1..]));
+        all.extend(places("bob", "she", &said));
+        all.extend(places("alice", "he", &said));
+        all.extend(places("alice", "she", &said[1..]));
         // the same bytes, cut elsewhere
-        all.extend(places("alice", "ε 12", &[("systemb", "e brief")]));
-        all.extend(places("alice", "ε 12", &[("user", "be brief")]));
+        all.extend(places("alice", "she", &[("systemb", "e brief")]));
+        all.extend(places("alice", "she", &[("user", "be brief")]));
         for (i, place) in all.iter().enumerate() {
             assert!(!all[..i].contains(place), "{i}");
         }

@@ -36,12 +36,24 @@ pub enum Error {
     /// The ledger was written by a newer version of this program.
     #[error("the ledger has version {0}, for which this program is too old")]
     Newer(i64),
+    /// The ledger was written by an older version of this program.
+    #[error("the ledger has version {0}, which this program does not read any more")]
+    Older(i64),
     /// The ledger belongs to another key file.
     #[error("the ledger was made with another key file")]
     WrongKey,
     /// The database does not hold what was written to it.
     #[error("the ledger is damaged or was tampered with: {0}")]
     Damaged(&'static str),
+    /// Nothing has this name.
+    #[error("the ledger has no {0} of that name")]
+    NotFound(&'static str),
+    /// Several have this name.
+    #[error("several have names that begin like that")]
+    Ambiguous,
+    /// It is not the beginning of a name.
+    #[error("a name is 8 to 64 hexadecimal digits")]
+    Name,
     /// The key file cannot be used.
     #[error(transparent)]
     Key(#[from] KeyError),
@@ -84,9 +96,9 @@ impl From<sqlx::Error> for Error {
     }
 }
 
-impl From<Refusal> for Error {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused(Box::new(refusal))
+impl From<Box<Refusal>> for Error {
+    fn from(refusal: Box<Refusal>) -> Self {
+        Self::Refused(refusal)
     }
 }
 

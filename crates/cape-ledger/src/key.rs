@@ -1,8 +1,8 @@
 //! The key file, and the keys that are derived from it.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::fs::File;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read, Write as _};
 use std::path::Path;
 
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
@@ -21,6 +21,12 @@ pub struct Key {
 }
 
 impl Key {
+    /// Reads the key file, which must exist.
+    pub fn open_existing(path: &Path) -> Result<Self> {
+        let failed = |source| KeyError::Io { path: path.to_owned(), source };
+        Self::read(File::open(path).map_err(failed)?, path)
+    }
+
     /// Reads the key file, or makes one that its owner alone can read.
     pub fn open(path: &Path) -> Result<Self> {
         let failed = |source| KeyError::Io { path: path.to_owned(), source };
@@ -58,8 +64,28 @@ impl Key {
 
     /// The spender with this API key (or of this name): a keyed hash, which cannot be reversed.
     pub(crate) fn spender(&self, api_key: &[u8]) -> Spender {
-        let hash = hmac::sign(&self.mac("spender"), api_key);
-        Spender(hash.as_ref().iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}")))
+        Spender(hex(hmac::sign(&self.mac("spender"), api_key).as_ref()))
+    }
+
+    /// A keyed hash of some parts, for one purpose.
+    pub(crate) fn hash(&self, purpose: &'static str, parts: &[&[u8]]) -> [u8; 32] {
+        hash(&self.mac(purpose), parts)
+    }
+
+    /// The secret of a map. Whoever has it can undo the map's draws.
+    pub(crate) fn secret(&self, map: &[u8; 32]) -> [u8; 32] {
+        let info = [b"secret".as_slice(), map];
+        let okm = self.derived.expand(&info, HKDF_SHA256).expect("as long as the hash");
+        let mut secret = [0; 32];
+        okm.fill(&mut secret).expect("as long as the hash");
+        secret
+    }
+
+    /// Bytes that nobody can know: the name of a map that lasts for one request.
+    pub(crate) fn fresh(&self) -> Result<[u8; 32]> {
+        let mut bytes = [0; 32];
+        self.random.fill(&mut bytes).map_err(|_| Error::Entropy)?;
+        Ok(bytes)
     }
 
     /// A keyed value that shows that a database belongs to this key.
@@ -121,6 +147,24 @@ impl fmt::Debug for Key {
     }
 }
 
+/// Hashes each part with its length, so that no two lists of parts are the same bytes.
+pub(crate) fn hash(key: &hmac::Key, parts: &[&[u8]]) -> [u8; 32] {
+    let mut context = hmac::Context::with_key(key);
+    for part in parts {
+        context.update(&(part.len() as u64).to_le_bytes());
+        context.update(part);
+    }
+    context.sign().as_ref().try_into().expect("SHA-256 has 32 bytes")
+}
+
+/// Bytes as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
 /// Writes a new file, whole or not at all; an existing one stays.
 fn write_new(path: &Path, secret: &[u8]) -> std::io::Result<()> {
     let dir = match path.parent() {
@@ -145,6 +189,10 @@ fn write_new(path: &Path, secret: &[u8]) -> std::io::Result<()> {
 pub struct Spender(String);
 
 impl Spender {
+    pub(crate) fn stored(name: &str) -> Self {
+        Self(name.to_owned())
+    }
+
     /// As it stands in the database, in hexadecimal digits.
     #[must_use]
     pub fn as_str(&self) -> &str {

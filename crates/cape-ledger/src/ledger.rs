@@ -1,82 +1,44 @@
-//! Spending and remembering in one transaction.
+//! Draws are charged in one transaction, and only then are their secrets given out.
 
+use std::collections::HashSet;
 use std::fmt;
+use std::fmt::Write as _;
 use std::time::SystemTime;
 
-use sqlx::{AnyConnection, Row};
+use sqlx::{AnyConnection, AssertSqlSafe, Row};
 
-use crate::conversation::{Conversation, Place};
+use crate::account::Account;
+use crate::conversation::Conversation;
+use crate::cost::Cost;
 use crate::day::Day;
 use crate::error::{Error, Result};
 use crate::key::{Key, Spender};
 use crate::limits::{Each, Left, Limits};
+use crate::map::{Draw, Generations, Lasts, Sorted};
 use crate::micros::Micros;
 use crate::store::{Missing, Store, within};
 
-/// The cost of a release.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cost {
-    /// The number of draws.
-    pub draws: u64,
-    /// The privacy loss of all of them.
-    pub epsilon: Micros,
-}
+/// The most rows that one statement reads or writes.
+const AT_ONCE: usize = 500;
 
-impl Cost {
-    /// The cost of some draws, from the proven loss of each (not the ε that was asked for).
-    #[must_use]
-    pub fn new(draws: u64, per_draw: f64) -> Self {
-        Self { draws, epsilon: Micros::at_least(per_draw).times(draws) }
-    }
-
-    /// The sum of both.
-    #[must_use]
-    pub fn plus(self, other: Self) -> Self {
-        Self {
-            draws: self.draws.saturating_add(other.draws),
-            epsilon: self.epsilon.plus(other.epsilon),
-        }
-    }
-}
-
-/// A message with its new release.
-pub struct Fresh {
-    /// Its place in the conversation.
-    pub place: Place,
-    /// The released text.
-    pub text: String,
-    /// The cost of the release.
-    pub cost: Cost,
-}
-
-impl fmt::Debug for Fresh {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fresh").field("cost", &self.cost).finish_non_exhaustive()
-    }
-}
-
-/// Proof that a release is written down and may be sent.
+/// Proof that draws are paid for: it holds what they are drawn from.
 pub struct Receipt {
-    /// The text to send for each message, in order. It is not the one that was drawn where another
-    /// proxy has released the same message first.
-    pub texts: Vec<String>,
-    /// The cost that was charged.
+    /// The secret of each draw, in order.
+    pub secrets: Vec<[u8; 32]>,
+    /// The cost that was charged: nothing for draws that were paid for before.
     pub spent: Cost,
-    /// The rest of each limit.
-    pub left: Left,
 }
 
 impl fmt::Debug for Receipt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("Receipt");
-        shown.field("spent", &self.spent).field("left", &self.left).finish_non_exhaustive()
+        f.debug_struct("Receipt").field("spent", &self.spent).finish_non_exhaustive()
     }
 }
 
 /// The ledger and the memory, shared by one or more proxies.
 pub struct Ledger {
-    store: Store,
-    key: Key,
+    pub(crate) store: Store,
+    pub(crate) key: Key,
 }
 
 impl Ledger {
@@ -92,58 +54,89 @@ impl Ledger {
         Ok(Self { store, key })
     }
 
-    /// The spender with this API key.
-    #[must_use]
-    pub fn spender(&self, api_key: &[u8]) -> Spender {
-        self.key.spender(api_key)
+    /// Opens a ledger, which must exist.
+    pub async fn open_existing(url: &str, key: Key) -> Result<Self> {
+        let found = Store::connect(url, Missing::Refuse).await?;
+        within(found.key_check()).await?;
+        found.pool().close().await;
+        Self::open(url, key).await
     }
 
-    /// The beginning of a conversation. The settings must name all that a release depends on, such as
-    /// the mechanism, ε and the words to keep: under other settings no release is recalled.
+    /// The account of a user, of whom nothing but the id that a request names is known, under an API key.
     #[must_use]
-    pub fn conversation(&self, who: &Spender, settings: &str) -> Conversation {
-        Conversation::begin(&self.key, who, settings)
+    pub fn account(&self, api_key: &[u8], user: &str) -> Account {
+        Account::new(&self.key, api_key, user)
     }
 
-    /// The earlier release of this message, if any. To send it again costs nothing.
-    pub async fn recall(&self, place: &Place, now: SystemTime) -> Result<Option<String>> {
+    /// The beginning of a conversation.
+    #[must_use]
+    pub fn conversation(&self, account: &Account) -> Conversation {
+        Conversation::begin(&self.key, account)
+    }
+
+    /// Charges the draws that were not paid for before and the maps that they open, all or nothing. What
+    /// the draws become is decided by the receipt's secrets: nothing can be drawn before it is paid for.
+    pub async fn charge(
+        &self,
+        account: &Account,
+        draws: &[Draw],
+        per_draw: f64,
+        limits: &Limits,
+        now: SystemTime,
+    ) -> Result<Receipt> {
         within(async {
-            let mut connection = self.store.pool().acquire().await?;
-            let Some(text) = self.remembered(&mut connection, place).await? else {
-                return Ok(None);
+            let (sorted, new) = {
+                let mut connection = self.store.pool().acquire().await?;
+                let generations = generations(&mut connection, account).await?;
+                let mut sorted = Sorted::new(&self.key, account, draws, &generations)?;
+                // most were paid for before: only the others need the lock
+                let known = paid(&mut connection, &sorted.draws).await?;
+                sorted.draws.retain(|draw| !known.contains(draw));
+                let new = !sorted.draws.is_empty() || sorted.passing.0 > 0;
+                (sorted, new)
             };
-            // a message in use is not forgotten; one update a day is enough
-            sqlx::query("UPDATE cape_memory SET used = $2 WHERE place = $1 AND used < $2")
-                .bind(place.bytes())
-                .bind(Day::of(now).stored())
-                .execute(&mut *connection)
-                .await?;
-            Ok::<_, Error>(Some(text))
+            let spent = if new {
+                self.pay(account, draws, &sorted, per_draw, limits, now).await?
+            } else {
+                Cost::default()
+            };
+            Ok::<_, Error>(Receipt { secrets: sorted.secrets, spent })
         })
         .await
     }
 
-    /// Charges the cost of these messages and remembers them, all or nothing. Only the texts of the
-    /// receipt may be sent.
-    pub async fn release(
+    async fn pay(
         &self,
-        who: &Spender,
-        messages: Vec<Fresh>,
+        account: &Account,
+        draws: &[Draw],
+        sorted: &Sorted,
+        per_draw: f64,
         limits: &Limits,
         now: SystemTime,
-    ) -> Result<Receipt> {
-        within(self.transact(who, Cost::default(), messages, limits, now)).await
-    }
-
-    /// Charges a cost without remembering a text: to send the same again costs the same again.
-    pub async fn spend(
-        &self,
-        who: &Spender,
-        cost: Cost,
-        limits: &Limits,
-        now: SystemTime,
-    ) -> Result<Receipt> {
-        within(self.transact(who, cost, Vec::new(), limits, now)).await
+    ) -> Result<Cost> {
+        let day = Day::of(now);
+        let mut transaction = self.store.begin().await?;
+        // all spenders wait for this lock: what is spent cannot change before the end
+        let lock = "UPDATE cape_account SET micros = micros WHERE spender = '' AND day = -1";
+        if sqlx::query(lock).execute(&mut *transaction).await?.rows_affected() != 1 {
+            return Err(Error::Damaged("the account of all keys is gone"));
+        }
+        let (passing_draws, passing_maps) = sorted.passing;
+        let new = insert(&mut transaction, &sorted.draws).await?.saturating_add(passing_draws);
+        let opened = insert(&mut transaction, &sorted.maps).await?;
+        let cost = Cost { maps: opened.saturating_add(passing_maps), ..Cost::new(new, per_draw) };
+        let spent = spent(&mut transaction, account.spender(), day).await?;
+        // an error drops the transaction, which undoes all of it
+        limits.admit(&spent, cost, now)?;
+        if opened > 0 {
+            name(&mut transaction, account, draws).await?;
+        }
+        if cost != Cost::default() {
+            write_down(&mut transaction, account.spender(), day, cost).await?;
+        }
+        self.store.in_place()?;
+        transaction.commit().await?;
+        Ok(cost)
     }
 
     /// The rest of each limit for this spender.
@@ -155,75 +148,9 @@ impl Ledger {
         .await
     }
 
-    /// Forgets the messages that were last sent before that day, and returns their number. To send
-    /// one of them again is a new release.
-    pub async fn forget(&self, before: Day) -> Result<u64> {
-        let query = sqlx::query("DELETE FROM cape_memory WHERE used < $1").bind(before.stored());
-        Ok(within(query.execute(self.store.pool())).await?.rows_affected())
-    }
-
     /// Closes the database: a SQLite ledger is then one file again, which may be copied or moved.
     pub async fn close(&self) {
         self.store.pool().close().await;
-    }
-
-    async fn transact(
-        &self,
-        who: &Spender,
-        mut cost: Cost,
-        messages: Vec<Fresh>,
-        limits: &Limits,
-        now: SystemTime,
-    ) -> Result<Receipt> {
-        let day = Day::of(now);
-        let mut transaction = self.store.begin().await?;
-        // all spenders wait for this lock: the accounts cannot change before the end
-        let lock = "UPDATE cape_account SET micros = micros WHERE spender = '' AND day = -1";
-        if sqlx::query(lock).execute(&mut *transaction).await?.rows_affected() != 1 {
-            return Err(Error::Damaged("the account of all keys is gone"));
-        }
-        let mut texts = Vec::with_capacity(messages.len());
-        for message in messages {
-            let new = sqlx::query(
-                "INSERT INTO cape_memory (place, sealed, used) VALUES ($1, $2, $3)
-                 ON CONFLICT (place) DO NOTHING",
-            )
-            .bind(message.place.bytes())
-            .bind(self.key.seal(message.place.bytes(), &message.text)?)
-            .bind(day.stored())
-            .execute(&mut *transaction)
-            .await?;
-            if new.rows_affected() == 1 {
-                cost = cost.plus(message.cost);
-                texts.push(message.text);
-            } else {
-                // another proxy was first: two draws for one message would be two releases
-                let text = self.remembered(&mut transaction, &message.place).await?;
-                texts.push(text.ok_or(Error::Damaged("a message is there and not there"))?);
-            }
-        }
-        let spent = spent(&mut transaction, who, day).await?;
-        // an error drops the transaction, which undoes all of it
-        let left = limits.admit(&spent, cost.epsilon, now)?;
-        if cost != Cost::default() {
-            write_down(&mut transaction, who, day, cost).await?;
-        }
-        self.store.in_place()?;
-        transaction.commit().await?;
-        Ok(Receipt { texts, spent: cost, left })
-    }
-
-    async fn remembered(
-        &self,
-        connection: &mut AnyConnection,
-        place: &Place,
-    ) -> Result<Option<String>> {
-        let row = sqlx::query("SELECT sealed FROM cape_memory WHERE place = $1")
-            .bind(place.bytes())
-            .fetch_optional(connection)
-            .await?;
-        let sealed = row.map(|row| row.try_get::<Vec<u8>, _>(0)).transpose()?;
-        sealed.map(|sealed| self.key.unseal(place.bytes(), &sealed)).transpose()
     }
 }
 
@@ -233,9 +160,89 @@ impl fmt::Debug for Ledger {
     }
 }
 
-async fn spent(connection: &mut AnyConnection, who: &Spender, day: Day) -> Result<Each<Micros>> {
+/// How often what belongs to an account was forgotten.
+async fn generations(connection: &mut AnyConnection, account: &Account) -> Result<Generations> {
+    let query =
+        "SELECT name, generation FROM cape_generation WHERE account = $1 AND generation > 0";
+    let rows = sqlx::query(query).bind(account.name()).fetch_all(connection).await?;
+    rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
+}
+
+/// Which of these draws are paid for.
+async fn paid(
+    connection: &mut AnyConnection,
+    draws: &HashSet<[u8; 32]>,
+) -> Result<HashSet<[u8; 32]>> {
+    let all: Vec<&[u8; 32]> = draws.iter().collect();
+    let mut known = HashSet::new();
+    for some in all.chunks(AT_ONCE) {
+        let sql = listed("SELECT draw FROM cape_draw WHERE draw IN (", some.len(), ["", ""]) + ")";
+        let mut query = sqlx::query(AssertSqlSafe(sql));
+        for draw in some {
+            query = query.bind(draw.as_slice());
+        }
+        for row in query.fetch_all(&mut *connection).await? {
+            let draw: Vec<u8> = row.try_get(0)?;
+            known.insert(draw.try_into().map_err(|_| Error::Damaged("a draw has another length"))?);
+        }
+    }
+    Ok(known)
+}
+
+/// Writes these draws or maps down, and says how many of them were not there.
+async fn insert(connection: &mut AnyConnection, names: &HashSet<[u8; 32]>) -> Result<u64> {
+    let all: Vec<&[u8; 32]> = names.iter().collect();
+    let mut new = 0;
+    for some in all.chunks(AT_ONCE) {
+        let sql = listed("INSERT INTO cape_draw (draw) VALUES ", some.len(), ["(", ")"])
+            + " ON CONFLICT (draw) DO NOTHING";
+        let mut query = sqlx::query(AssertSqlSafe(sql));
+        for name in some {
+            query = query.bind(name.as_slice());
+        }
+        new += query.execute(&mut *connection).await?.rows_affected();
+    }
+    Ok(new)
+}
+
+/// A statement with so many numbered values, each between two marks.
+fn listed(begin: &str, count: usize, [before, after]: [&str; 2]) -> String {
+    let mut sql = begin.to_owned();
+    for i in 1..=count {
+        let comma = if i == 1 { "" } else { ", " };
+        let _ = write!(sql, "{comma}{before}${i}{after}");
+    }
+    sql
+}
+
+/// Writes down the names of the account and of the conversations that maps were opened for, by which they
+/// can be forgotten.
+async fn name(connection: &mut AnyConnection, account: &Account, draws: &[Draw]) -> Result<()> {
+    let conversations = draws.iter().filter_map(|draw| match draw.map.lasts {
+        Lasts::Conversation(place) => Some(place.name()),
+        Lasts::Account | Lasts::Request => None,
+    });
+    let conversations: HashSet<String> = conversations.collect();
+    let conversations = conversations.into_iter().map(|name| (name, "conversation"));
+    for (name, kind) in [(account.name().to_owned(), "account")].into_iter().chain(conversations) {
+        sqlx::query(
+            "INSERT INTO cape_generation (name, kind, account, spender, generation)
+             VALUES ($1, $2, $3, $4, 0) ON CONFLICT (name) DO NOTHING",
+        )
+        .bind(name)
+        .bind(kind)
+        .bind(account.name())
+        .bind(account.spender().as_str())
+        .execute(&mut *connection)
+        .await?;
+    }
+    Ok(())
+}
+
+async fn spent(connection: &mut AnyConnection, who: &Spender, day: Day) -> Result<Each<Cost>> {
+    const IMPOSSIBLE: Error = Error::Damaged("a sum is impossible");
     let rows = sqlx::query(
-        "SELECT spender, day, micros FROM cape_account
+        "SELECT spender, day, draws, maps, micros FROM cape_account
          WHERE spender IN ($1, '') AND day IN ($2, -1)",
     )
     .bind(who.as_str())
@@ -246,14 +253,18 @@ async fn spent(connection: &mut AnyConnection, who: &Spender, day: Day) -> Resul
     for row in rows {
         let (all_keys, all_days) =
             (row.try_get::<String, _>(0)?.is_empty(), row.try_get::<i64, _>(1)? == -1);
-        let account = match (all_keys, all_days) {
+        let sum = match (all_keys, all_days) {
             (false, false) => &mut spent.key_day,
             (false, true) => &mut spent.key,
             (true, false) => &mut spent.day,
             (true, true) => &mut spent.total,
         };
-        *account = Micros::from_stored(row.try_get(2)?)
-            .ok_or(Error::Damaged("an account holds an impossible sum"))?;
+        let count = |column| u64::try_from(row.try_get::<i64, _>(column)?).map_err(|_| IMPOSSIBLE);
+        *sum = Cost {
+            draws: count(2)?,
+            maps: count(3)?,
+            epsilon: Micros::from_stored(row.try_get(4)?).ok_or(IMPOSSIBLE)?,
+        };
     }
     Ok(spent)
 }
@@ -264,18 +275,21 @@ async fn write_down(
     day: Day,
     cost: Cost,
 ) -> Result<()> {
-    let draws = i64::try_from(cost.draws).unwrap_or(i64::MAX);
+    let stored = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     sqlx::query(
-        "INSERT INTO cape_account (spender, day, releases, tokens, micros)
-         VALUES ($1, $2, 1, $3, $4), ($1, -1, 1, $3, $4), ('', $2, 1, $3, $4), ('', -1, 1, $3, $4)
+        "INSERT INTO cape_account (spender, day, releases, draws, maps, micros)
+         VALUES ($1, $2, 1, $3, $4, $5), ($1, -1, 1, $3, $4, $5),
+                ('', $2, 1, $3, $4, $5), ('', -1, 1, $3, $4, $5)
          ON CONFLICT (spender, day) DO UPDATE SET
              releases = cape_account.releases + excluded.releases,
-             tokens = cape_account.tokens + excluded.tokens,
+             draws = cape_account.draws + excluded.draws,
+             maps = cape_account.maps + excluded.maps,
              micros = cape_account.micros + excluded.micros",
     )
     .bind(who.as_str())
     .bind(day.stored())
-    .bind(draws)
+    .bind(stored(cost.draws))
+    .bind(stored(cost.maps))
     .bind(cost.epsilon.stored())
     .execute(connection)
     .await?;

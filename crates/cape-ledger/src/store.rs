@@ -10,7 +10,7 @@ use sqlx::{Any, AnyConnection, AnyPool, ConnectOptions, Connection, Executor, Ro
 use crate::error::{Error, Result};
 
 /// The version of the tables below.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 /// The longest time that one call of the database may take.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -20,13 +20,18 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 /// The tables, for both databases: SQLite stores bytes as bytes whatever the column's type is called.
 ///
-/// An account belongs to a spender, or to all of them (''), and to a day, or to all (-1). The account
-/// of all and all is there from the beginning: whoever spends locks it first.
-const SCHEMA: [&str; 4] = [
+/// Spending is by a spender, or by all of them (''), on a day, or on all (-1). The sum of all and all is there
+/// from the beginning: whoever spends locks it first.
+const SCHEMA: [&str; 7] = [
     "CREATE TABLE cape_ledger (version BIGINT NOT NULL, key_check BYTEA NOT NULL)",
     "CREATE TABLE cape_account (spender TEXT NOT NULL, day BIGINT NOT NULL,
-        releases BIGINT NOT NULL, tokens BIGINT NOT NULL,
-        micros BIGINT NOT NULL CHECK (micros >= 0), PRIMARY KEY (spender, day))",
+        releases BIGINT NOT NULL, draws BIGINT NOT NULL CHECK (draws >= 0),
+        maps BIGINT NOT NULL CHECK (maps >= 0), micros BIGINT NOT NULL CHECK (micros >= 0),
+        PRIMARY KEY (spender, day))",
+    "CREATE TABLE cape_draw (draw BYTEA PRIMARY KEY)",
+    "CREATE TABLE cape_generation (name TEXT PRIMARY KEY, kind TEXT NOT NULL, account TEXT NOT NULL,
+        spender TEXT NOT NULL, generation BIGINT NOT NULL CHECK (generation >= 0))",
+    "CREATE INDEX cape_generation_account ON cape_generation (account)",
     "CREATE TABLE cape_memory (place BYTEA PRIMARY KEY, sealed BYTEA NOT NULL, used BIGINT NOT NULL)",
     "CREATE INDEX cape_memory_used ON cape_memory (used)",
 ];
@@ -156,7 +161,7 @@ impl Store {
                 .bind(key_check)
                 .execute(&mut *transaction)
                 .await?;
-            transaction.execute("INSERT INTO cape_account VALUES ('', -1, 0, 0, 0)").await?;
+            transaction.execute("INSERT INTO cape_account VALUES ('', -1, 0, 0, 0, 0)").await?;
         }
         Ok(transaction.commit().await?)
     }
@@ -170,6 +175,7 @@ impl Store {
                 let row = connection.fetch_one("SELECT key_check FROM cape_ledger").await?;
                 Ok(row.try_get(0)?)
             }
+            Some(older) if older < VERSION => Err(Error::Older(older)),
             Some(newer) => Err(Error::Newer(newer)),
         }
     }

@@ -5,22 +5,40 @@
 mod common;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use cape_ledger::{Cost, Each, Error, Ledger, Limit, Limits, Micros};
-use common::{day, epsilon, fresh, in_total, place, trials};
+use cape_ledger::{Account, Cost, Each, Error, Ledger, Limit, Limits, Micros, Over, Receipt};
+use common::{LASTING, day, draws, epsilon, in_total, pay, trials};
+
+/// Pays for so many draws that nobody has paid for, at the same loss each.
+async fn spend(
+    ledger: &Ledger,
+    account: &Account,
+    count: u64,
+    per_draw: f64,
+    limits: &Limits,
+    today: u64,
+) -> Result<Receipt, Error> {
+    static SAID: AtomicU64 = AtomicU64::new(0);
+    let words: Vec<String> =
+        (0..count).map(|_| SAID.fetch_add(1, Ordering::Relaxed).to_string()).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    ledger.charge(account, &draws(LASTING, &words), per_draw, limits, day(today)).await
+}
 
 /// Spends ε = 3 at a time until it is refused, and says how much that was.
 async fn drain(ledger: Arc<Ledger>, who: String, limits: Limits) -> i64 {
-    let who = ledger.spender(who.as_bytes());
+    let account = ledger.account(who.as_bytes(), "");
     let mut spent = 0;
     loop {
-        match ledger.spend(&who, Cost::new(2, 1.5), &limits, day(9)).await {
+        match spend(&ledger, &account, 2, 1.5, &limits, 9).await {
             Ok(receipt) => {
-                assert_eq!(receipt.spent, Cost { draws: 2, epsilon: epsilon(3.0) });
+                assert_eq!((receipt.spent.draws, receipt.spent.epsilon), (2, epsilon(3.0)));
                 spent += 3_000_000;
             }
             Err(Error::Refused(refusal)) => {
-                assert!(refusal.left < epsilon(3.0) && refusal.asked == epsilon(3.0));
+                let Over::Epsilon { draws, asked, left } = refusal.over else { panic!() };
+                assert!(left < epsilon(3.0) && asked == epsilon(3.0) && draws == 2);
                 return spent;
             }
             Err(other) => panic!("{other:?}"),
@@ -59,49 +77,60 @@ async fn spenders_at_once_reach_a_limit_exactly() {
 }
 
 #[tokio::test]
-async fn keys_and_days_have_accounts_of_their_own() {
+async fn keys_and_days_are_counted_apart_and_users_are_not() {
     for trial in trials().await {
         let ledger = trial.open().await;
-        let (alice, bob) = (ledger.spender(b"alice"), ledger.spender(b"bob"));
+        let (alice, bob) = (ledger.account(b"alice", ""), ledger.account(b"bob", ""));
+        let also_alice = ledger.account(b"alice", "another user of that key");
         let some = |most| Some(epsilon(most));
-        let limits =
-            Limits { key_day: some(10.0), key: some(15.0), day: some(18.0), total: some(30.0) };
-        let spend = async |who, tokens, today| {
-            let spent = ledger.spend(who, Cost::new(tokens, 1.0), &limits, day(today)).await;
-            match spent {
-                Ok(receipt) => Ok(receipt.left),
-                Err(Error::Refused(refusal)) => Err((refusal.limit, refusal.left)),
-                Err(other) => panic!("{other:?}"),
+        let limits = Limits {
+            key_day: some(10.0),
+            key: some(15.0),
+            day: some(18.0),
+            total: some(30.0),
+            maps: Each::default(),
+        };
+        let spend = async |who: &Account, count, today| match spend(
+            &ledger, who, count, 1.0, &limits, today,
+        )
+        .await
+        {
+            Ok(_) => Ok(ledger.left(who.spender(), &limits, day(today)).await.unwrap()),
+            Err(Error::Refused(refusal)) => {
+                let Over::Epsilon { left, .. } = refusal.over else { panic!() };
+                Err((refusal.limit, left))
             }
+            Err(other) => panic!("{other:?}"),
         };
         let left = |key_day, key, day, total| {
-            Ok(Each { key_day: some(key_day), key: some(key), day: some(day), total: some(total) })
+            let (key_day, key, day, total) = (some(key_day), some(key), some(day), some(total));
+            Ok(Limits { key_day, key, day, total, maps: Each::default() })
         };
-        assert_eq!(spend(&alice, 9, 1).await, left(1.0, 6.0, 9.0, 21.0));
-        assert_eq!(spend(&alice, 2, 1).await, Err((Limit::KeyDay, epsilon(1.0))));
+        assert_eq!(spend(&alice, 5, 1).await, left(5.0, 10.0, 13.0, 25.0));
+        assert_eq!(spend(&also_alice, 4, 1).await, left(1.0, 6.0, 9.0, 21.0));
+        assert_eq!(spend(&also_alice, 2, 1).await, Err((Limit::KeyDay, epsilon(1.0))));
         assert_eq!(spend(&bob, 9, 1).await, left(1.0, 6.0, 0.0, 12.0));
         assert_eq!(spend(&bob, 1, 1).await, Err((Limit::Day, Micros::ZERO)));
         assert_eq!(spend(&alice, 7, 2).await, Err((Limit::Key, epsilon(6.0))));
         assert_eq!(spend(&alice, 6, 2).await, left(4.0, 0.0, 12.0, 6.0));
         assert_eq!(spend(&bob, 6, 2).await, left(4.0, 0.0, 6.0, 0.0));
-        let carol = ledger.spender(b"carol");
+        let carol = ledger.account(b"carol", "");
         assert_eq!(spend(&carol, 1, 3).await, Err((Limit::Total, Micros::ZERO)));
-        assert_eq!(ledger.left(&carol, &limits, day(3)).await.map_err(drop), {
-            left(10.0, 15.0, 18.0, 0.0).map_err(|(_, _): (Limit, Micros)| ())
-        });
 
-        let rows = trial.book().await.accounts().await.unwrap();
+        let rows = trial.book().await.spending().await.unwrap();
         let rows: Vec<_> = rows
             .iter()
-            .map(|row| (row.spender.as_str(), row.day.to_string(), row.releases, row.epsilon))
+            .map(|row| (row.spender.as_str(), row.day.to_string(), row.releases, row.cost))
             .collect();
-        let (alice, bob) = (alice.as_str(), bob.as_str());
-        let row = |who, day: &str, spent| (who, day.to_owned(), 1, epsilon(spent));
+        let (alice, bob) = (alice.spender().as_str(), bob.spender().as_str());
+        let row = |who, day: &str, releases, draws, maps| {
+            (who, day.to_owned(), releases, Cost { maps, ..Cost::new(draws, 1.0) })
+        };
         let mut wanted = vec![
-            row(alice, "1970-01-02", 9.0),
-            row(bob, "1970-01-02", 9.0),
-            row(alice, "1970-01-03", 6.0),
-            row(bob, "1970-01-03", 6.0),
+            row(alice, "1970-01-02", 2, 9, 2),
+            row(bob, "1970-01-02", 1, 9, 1),
+            row(alice, "1970-01-03", 1, 6, 0),
+            row(bob, "1970-01-03", 1, 6, 0),
         ];
         wanted.sort_by(|a, b| (&a.1, a.0).cmp(&(&b.1, b.0)));
         assert_eq!(rows, wanted);
@@ -112,16 +141,15 @@ async fn keys_and_days_have_accounts_of_their_own() {
 async fn what_is_refused_leaves_no_trace() {
     for trial in trials().await {
         let ledger = trial.open().await;
-        let who = ledger.spender(b"alice");
-        let (small, large) = (place(&ledger, "alice", "small"), place(&ledger, "alice", "large"));
-        let both = vec![fresh(small, "petit", 1), fresh(large, "grand", 9)];
-        let refused = ledger.release(&who, both, &in_total(10.0), day(1)).await;
+        let account = ledger.account(b"alice", "");
+        let many = ["a", "b", "c", "d", "e", "f", "g"];
+        let refused = pay(&ledger, &account, &many, &in_total(10.0), day(1)).await;
         assert!(matches!(refused, Err(Error::Refused(_))), "{refused:?}");
         assert_eq!(trial.recorded().await, 0);
-        assert_eq!(trial.book().await.remembered().await.unwrap(), 0);
-        let again = vec![fresh(small, "petit", 1)];
-        let receipt = ledger.release(&who, again, &in_total(10.0), day(1)).await.unwrap();
-        assert_eq!(receipt.texts, ["petit"]);
+        assert_eq!(trial.number("SELECT count(*) FROM cape_draw").await, 0);
+        assert_eq!(trial.number("SELECT count(*) FROM cape_generation").await, 0);
+        let spent = pay(&ledger, &account, &many[..6], &in_total(10.0), day(1)).await.unwrap();
+        assert_eq!(spent, Cost { maps: 1, ..Cost::new(6, 1.5) });
     }
 }
 
@@ -129,20 +157,20 @@ async fn what_is_refused_leaves_no_trace() {
 async fn what_cannot_be_counted_is_refused_without_any_limit() {
     for trial in trials().await {
         let ledger = trial.open().await;
-        let who = ledger.spender(b"alice");
-        let spend = async |tokens, per_token| {
-            ledger.spend(&who, Cost::new(tokens, per_token), &Limits::default(), day(1)).await
+        let account = ledger.account(b"alice", "");
+        let spend = async |count, per_draw| {
+            spend(&ledger, &account, count, per_draw, &Limits::default(), 1).await
         };
-        for (tokens, per_token) in
-            [(1, f64::INFINITY), (1, f64::NAN), (u64::MAX, 1e-9), (1 << 40, 1e9), (1, -1.0)]
+        for (count, per_draw) in
+            [(1, f64::INFINITY), (1, f64::NAN), (1, 1e12), (10_000, 1e9), (1, -1.0)]
         {
-            let refused = spend(tokens, per_token).await;
-            assert!(matches!(refused, Err(Error::Refused(_))), "{tokens} × {per_token}");
+            let refused = spend(count, per_draw).await;
+            assert!(matches!(refused, Err(Error::Refused(_))), "{count} × {per_draw}");
         }
         assert_eq!(trial.recorded().await, 0);
         // an account that is nearly full takes what fits, and no more
-        spend(9_000_000, 1e6).await.unwrap();
-        assert!(matches!(spend(1_000_000, 1e6).await, Err(Error::Refused(_))));
+        spend(9_000, 1e9).await.unwrap();
+        assert!(matches!(spend(1_000, 1e9).await, Err(Error::Refused(_))));
         spend(1, 1.0).await.unwrap();
         assert_eq!(trial.recorded().await, 9_000_000_000_001_000_000);
     }
@@ -152,9 +180,8 @@ async fn what_cannot_be_counted_is_refused_without_any_limit() {
 async fn an_account_that_was_spoilt_stops_everything() {
     for trial in trials().await {
         let ledger = trial.open().await;
-        let who = ledger.spender(b"alice");
-        let spend =
-            async || ledger.spend(&who, Cost::new(1, 1.0), &Limits::default(), day(1)).await;
+        let account = ledger.account(b"alice", "");
+        let spend = async || spend(&ledger, &account, 1, 1.0, &Limits::default(), 1).await;
         spend().await.unwrap();
         trial.tamper(&format!("UPDATE cape_account SET micros = {}", i64::MAX)).await;
         assert!(matches!(spend().await, Err(Error::Damaged(_))));
@@ -171,8 +198,8 @@ async fn a_file_that_was_taken_away_is_noticed() {
     let file = dir.path().join("ledger.db");
     let key = cape_ledger::Key::open(&dir.path().join("key")).unwrap();
     let ledger = Ledger::open(file.to_str().unwrap(), key).await.unwrap();
-    let who = ledger.spender(b"alice");
-    let spend = async || ledger.spend(&who, Cost::new(1, 1.0), &Limits::default(), day(1)).await;
+    let account = ledger.account(b"alice", "");
+    let spend = async || spend(&ledger, &account, 1, 1.0, &Limits::default(), 1).await;
     assert!(spend().await.is_ok());
     std::fs::rename(&file, dir.path().join("away")).unwrap();
     assert!(matches!(spend().await, Err(Error::Damaged(_))));

@@ -1,4 +1,4 @@
-//! A message is sent again in the same words, and nobody else can read it.
+//! Upstream's answers are sent again in the same words, and nobody else can read them.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -7,116 +7,46 @@ mod common;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cape_ledger::{Book, Cost, Day, Error, Key, Ledger, Limits};
-use common::{Trial, day, fresh, in_total, place, trials};
+use cape_ledger::{Answer, Book, Day, Error, Forget, Key, Ledger, Limits};
+use common::{LASTING, Trial, day, draws, pay, place, trials};
 
-#[tokio::test]
-async fn a_conversation_that_grows_costs_what_is_new() {
-    for trial in trials().await {
-        let ledger = trial.open().await;
-        let who = ledger.spender(b"alice");
-        let said = ["my dog has asthma", "he is nine", "what now?"];
-        let mut sent: Vec<String> = Vec::new();
-        for turn in 1..=said.len() {
-            let mut conversation = ledger.conversation(&who, "ε 1.5");
-            let (mut texts, mut new) = (Vec::new(), Vec::new());
-            for (n, text) in said[..turn].iter().enumerate() {
-                let place = conversation.next("user", text);
-                match ledger.recall(&place, day(1)).await.unwrap() {
-                    Some(text) => texts.push(text),
-                    None => new.push(fresh(place, &format!("draw {turn}.{n}"), 4)),
-                }
-                conversation.next("assistant", &format!("answer {n}"));
-            }
-            let receipt = ledger.release(&who, new, &Limits::default(), day(1)).await.unwrap();
-            assert_eq!(receipt.spent, Cost::new(4, 1.5));
-            texts.extend(receipt.texts);
-            assert_eq!(texts[..turn - 1], sent);
-            sent = texts;
-        }
-        assert_eq!(sent, ["draw 1.0", "draw 2.1", "draw 3.2"]);
-        assert_eq!(trial.recorded().await, 3 * 6_000_000);
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_two_draws_for_one_message_one_is_sent() {
-    for trial in trials().await {
-        for round in 0..10 {
-            let message = format!("message {round}");
-            let mut tasks = Vec::new();
-            for n in 0..4 {
-                let ledger = Arc::new(trial.open().await);
-                let place = place(&ledger, "alice", &message);
-                tasks.push(tokio::spawn(async move {
-                    let who = ledger.spender(b"alice");
-                    let drawn = vec![fresh(place, &format!("draw {n}"), 2)];
-                    ledger.release(&who, drawn, &in_total(30.0), day(1)).await.unwrap()
-                }));
-            }
-            let mut receipts = Vec::new();
-            for task in tasks {
-                receipts.push(task.await.unwrap());
-            }
-            assert!(receipts.iter().all(|receipt| receipt.texts == receipts[0].texts));
-            let paid = receipts.iter().filter(|receipt| receipt.spent == Cost::new(2, 1.5));
-            assert_eq!(paid.count(), 1);
-            let free = receipts.iter().filter(|receipt| receipt.spent == Cost::default());
-            assert_eq!(free.count(), 3);
-        }
-        // all of the budget, and none of it twice
-        assert_eq!(trial.recorded().await, 30_000_000);
-    }
+async fn remember(ledger: &Ledger, place: cape_ledger::Place, text: &str, today: u64) {
+    let answer = Answer { place, text: text.to_owned() };
+    ledger.remember(&[answer], day(today)).await.unwrap();
 }
 
 #[tokio::test]
-async fn what_is_remembered_may_be_sent_when_nothing_is_left() {
+async fn an_answer_is_recalled_at_its_place_and_stays_as_it_is() {
     for trial in trials().await {
         let ledger = trial.open().await;
-        let who = ledger.spender(b"alice");
         let here = place(&ledger, "alice", "hello");
-        let send = async |text| {
-            ledger.release(&who, vec![fresh(here, text, 2)], &in_total(3.0), day(1)).await.unwrap()
-        };
-        assert_eq!(send("first").await.texts, ["first"]);
-        assert_eq!(send("second").await.texts, ["first"]);
-        assert_eq!(trial.recorded().await, 3_000_000);
+        assert_eq!(ledger.recall(&here, day(1)).await.unwrap(), None);
+        remember(&ledger, here, "bonjour", 1).await;
+        remember(&ledger, here, "salut", 1).await;
+        // of another account, of another proxy
+        let other = place(&ledger, "bob", "hello");
+        let ledger = trial.open().await;
+        assert_eq!(ledger.recall(&here, day(1)).await.unwrap().as_deref(), Some("bonjour"));
+        assert_eq!(ledger.recall(&other, day(1)).await.unwrap(), None);
+        assert_eq!(
+            (trial.recorded().await, trial.book().await.remembered().await.unwrap()),
+            (0, 1)
+        );
     }
 }
 
 #[tokio::test]
-async fn keys_do_not_see_what_others_said() {
+async fn an_answer_that_is_not_used_is_forgotten() {
     for trial in trials().await {
         let ledger = trial.open().await;
-        let (alice, bob) = (place(&ledger, "alice", "hello"), place(&ledger, "bob", "hello"));
-        let who = ledger.spender(b"alice");
-        let said = vec![fresh(alice, "bonjour", 1)];
-        ledger.release(&who, said, &Limits::default(), day(1)).await.unwrap();
-        assert_eq!(ledger.recall(&alice, day(1)).await.unwrap().as_deref(), Some("bonjour"));
-        assert_eq!(ledger.recall(&bob, day(1)).await.unwrap(), None);
-    }
-}
-
-#[tokio::test]
-async fn what_is_not_used_is_forgotten_and_costs_again() {
-    for trial in trials().await {
-        let ledger = trial.open().await;
-        let who = ledger.spender(b"alice");
         let (used, unused) = (place(&ledger, "alice", "used"), place(&ledger, "alice", "unused"));
-        let send = async |place, text, today| {
-            let said = vec![fresh(place, text, 1)];
-            let sent = ledger.release(&who, said, &Limits::default(), day(today)).await;
-            sent.unwrap().texts.remove(0)
-        };
-        send(used, "a", 100).await;
-        send(unused, "b", 100).await;
+        remember(&ledger, used, "a", 100).await;
+        remember(&ledger, unused, "b", 100).await;
         assert!(ledger.recall(&used, day(120)).await.unwrap().is_some());
-        assert_eq!(ledger.forget(Day::of(day(130)).before(30)).await.unwrap(), 0);
-        assert_eq!(ledger.forget(Day::of(day(131)).before(30)).await.unwrap(), 1);
+        assert_eq!(ledger.forget_answers(Day::of(day(130)).before(30)).await.unwrap(), 0);
+        assert_eq!(ledger.forget_answers(Day::of(day(131)).before(30)).await.unwrap(), 1);
         assert_eq!(ledger.recall(&used, day(131)).await.unwrap().as_deref(), Some("a"));
         assert_eq!(ledger.recall(&unused, day(131)).await.unwrap(), None);
-        assert_eq!(send(unused, "c", 131).await, "c");
-        assert_eq!(trial.recorded().await, 3 * 1_500_000);
     }
 }
 
@@ -124,19 +54,11 @@ async fn what_is_not_used_is_forgotten_and_costs_again() {
 async fn a_row_that_was_tampered_with_is_refused() {
     for trial in trials().await {
         let ledger = trial.open().await;
-        let who = ledger.spender(b"alice");
         let (one, other) = (place(&ledger, "alice", "one"), place(&ledger, "alice", "other"));
-        let said = vec![fresh(one, "un", 1), fresh(other, "autre", 1)];
-        ledger.release(&who, said, &Limits::default(), day(1)).await.unwrap();
-        let spent = trial.recorded().await;
-        let refused = async |place| {
-            let recalled = ledger.recall(&place, day(1)).await;
-            let again = vec![fresh(place, "neuf", 1)];
-            let released = ledger.release(&who, again, &Limits::default(), day(1)).await;
-            let damaged = matches!(recalled, Err(Error::Damaged(_)));
-            assert_eq!(matches!(released, Err(Error::Damaged(_))), damaged, "{released:?}");
-            damaged
-        };
+        remember(&ledger, one, "un", 1).await;
+        remember(&ledger, other, "autre", 1).await;
+        let refused =
+            async |place| matches!(ledger.recall(&place, day(1)).await, Err(Error::Damaged(_)));
         assert!(!refused(one).await && !refused(other).await);
         // one gets the text of the other, which keeps its own
         let moved = "UPDATE cape_memory SET sealed = (SELECT sealed FROM cape_memory ORDER BY place LIMIT 1)";
@@ -144,7 +66,6 @@ async fn a_row_that_was_tampered_with_is_refused() {
         assert_ne!(refused(one).await, refused(other).await);
         trial.tamper("UPDATE cape_memory SET sealed = place").await;
         assert!(refused(one).await && refused(other).await);
-        assert_eq!(trial.recorded().await, spent);
     }
 }
 
@@ -160,12 +81,19 @@ async fn a_ledger_wants_its_own_key() {
 }
 
 #[tokio::test]
-async fn a_ledger_of_the_future_is_left_alone() {
+async fn a_ledger_of_another_version_is_left_alone() {
     for trial in trials().await {
         trial.open().await;
-        trial.tamper("UPDATE cape_ledger SET version = 2").await;
-        assert!(matches!(Ledger::open(&trial.url, trial.key()).await, Err(Error::Newer(2))));
-        assert!(matches!(Book::open(&trial.url).await, Err(Error::Newer(2))));
+        trial.tamper("UPDATE cape_ledger SET version = 3").await;
+        assert!(matches!(Ledger::open(&trial.url, trial.key()).await, Err(Error::Newer(3))));
+        assert!(matches!(Book::open(&trial.url).await, Err(Error::Newer(3))));
+        trial.tamper("UPDATE cape_ledger SET version = 1").await;
+        assert!(matches!(Ledger::open(&trial.url, trial.key()).await, Err(Error::Older(1))));
+        let refused = Book::open(&trial.url).await.unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "the ledger has version 1, which this program does not read any more"
+        );
     }
 }
 
@@ -186,45 +114,42 @@ async fn proxies_that_start_together_make_one_ledger() {
     for trial in trials().await {
         let trial = Arc::new(trial);
         let tasks: Vec<_> = (0..8)
-            .map(|_| {
+            .map(|n| {
                 let trial = Arc::clone(&trial);
                 tokio::spawn(async move {
                     let ledger = trial.open().await;
-                    let who = ledger.spender(b"alice");
-                    let cost = Cost::new(1, 1.0);
-                    ledger.spend(&who, cost, &Limits::default(), day(1)).await.unwrap();
+                    let (account, word) = (ledger.account(b"alice", ""), n.to_string());
+                    pay(&ledger, &account, &[&word], &Limits::default(), day(1)).await.unwrap();
                 })
             })
             .collect();
         for task in tasks {
             task.await.unwrap();
         }
-        assert_eq!(trial.recorded().await, 8_000_000);
+        assert_eq!(trial.recorded().await, 8 * 1_500_000);
     }
 }
 
 #[tokio::test]
-async fn a_request_that_is_given_up_is_spent_and_remembered_or_neither() {
+async fn a_request_that_is_given_up_is_spent_and_written_down_or_neither() {
     for trial in trials().await {
         let ledger = trial.open().await;
-        let who = ledger.spender(b"alice");
+        let (account, limits) = (ledger.account(b"alice", ""), Limits::default());
         let mut sent = 0;
         for n in 0..60 {
-            let here = place(&ledger, "alice", &n.to_string());
-            let said = vec![fresh(here, "bonjour", 2)];
-            let limits = Limits::default();
-            let release = ledger.release(&who, said, &limits, day(1));
+            let words = [n.to_string(), format!("and {n}")];
+            let words = words.each_ref().map(String::as_str);
+            let paid = pay(&ledger, &account, &words, &limits, day(1));
             // given up at another moment each time, the last ones hardly ever
             let patience = Duration::from_micros(100 * n * (1 + n / 20));
-            sent += i64::from(matches!(tokio::time::timeout(patience, release).await, Ok(Ok(_))));
+            sent += i64::from(matches!(tokio::time::timeout(patience, paid).await, Ok(Ok(_))));
         }
         // it goes on, and whoever was given up is through by then
-        let here = place(&ledger, "alice", "last");
-        let said = vec![fresh(here, "fin", 2)];
-        ledger.release(&who, said, &Limits::default(), day(1)).await.unwrap();
+        pay(&ledger, &account, &["fin", "end"], &limits, day(1)).await.unwrap();
         let recorded = trial.recorded().await;
-        let remembered = trial.book().await.remembered().await.unwrap();
-        assert_eq!(recorded, i64::try_from(remembered).unwrap() * 3_000_000);
+        // one row is that of the map
+        let written = trial.number("SELECT count(*) FROM cape_draw").await - 1;
+        assert_eq!(recorded, written * 1_500_000);
         assert!(recorded >= (sent + 1) * 3_000_000, "{recorded}, {sent} sent");
     }
 }
@@ -233,11 +158,19 @@ async fn a_request_that_is_given_up_is_spent_and_remembered_or_neither() {
 async fn neither_text_nor_api_key_is_in_the_files() {
     let trial = Trial::sqlite();
     let ledger = trial.open().await;
-    let who = ledger.spender(b"sk-canary");
+    let account = ledger.account(b"sk-canary", "canary@example.org");
+    let who = account.spender().clone();
     let here = place(&ledger, "sk-canary", "the original canary");
-    let said = vec![fresh(here, "the released canary", 1)];
-    let receipt = ledger.release(&who, said, &Limits::default(), day(1)).await.unwrap();
-    let shown = format!("{who:?} {here:?} {receipt:?} {ledger:?} {:?}", fresh(here, "canary", 1));
+    remember(&ledger, here, "the answer's canary", 1).await;
+    let asked = draws(LASTING, &["canary"]);
+    let receipt = ledger.charge(&account, &asked, 1.0, &Limits::default(), day(1)).await.unwrap();
+    let word = [b"canary".to_vec()];
+    ledger.forget(account.name(), Forget::Words(&word)).await.unwrap();
+    let answer = Answer { place: here, text: "canary".into() };
+    let shown = format!(
+        "{who:?} {account:?} {here:?} {receipt:?} {ledger:?} {answer:?} {asked:?} {:?}",
+        Forget::Words(&word)
+    );
     assert!(!shown.contains("canary"), "{shown}");
     let mut seen = 0;
     for file in std::fs::read_dir(trial.dir.path()).unwrap() {

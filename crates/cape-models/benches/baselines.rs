@@ -11,9 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use cape::privacy::Epsilon;
-use cape::rng::Secret;
-use cape::sanitizer::{About, Sanitizer};
+use cape::{About, Epsilon, Sanitizer, Secret};
 use cape_models::{BaselineKind, BaselineSettings, PreparedBaseline, Vectors, WordSource};
 
 fn main() {

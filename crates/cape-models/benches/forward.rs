@@ -15,14 +15,9 @@ use std::io::BufRead;
 use std::sync::Arc;
 use std::time::Instant;
 
-use cape::context::Context;
-use cape::keep::KeepList;
 use cape::mechanism::cape_paper::{CapePaper, Settings};
-use cape::model::{LanguageModel, Memory, View};
-use cape::privacy::Epsilon;
-use cape::rng::Secret;
-use cape::sanitizer::{About, Sanitizer};
-use cape::text::{Piece, TokenId};
+use cape::tokens::{Context, KeepList, LanguageModel, Memory, Piece, TokenId, View};
+use cape::{About, Epsilon, Sanitizer, Secret};
 use cape_models::{Arithmetic, Device, Kernel, Options, load_with};
 
 fn main() -> Result<(), Box<dyn Error>> {

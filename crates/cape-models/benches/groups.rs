@@ -9,7 +9,7 @@ use std::error::Error;
 use std::io::Write;
 use std::time::Instant;
 
-use cape::model::Embeddings;
+use cape::tokens::Embeddings;
 use cape_models::word_groups;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -12,11 +12,9 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use cape::buckets::EqualWidth;
-use cape::keep::KeepList;
+use cape::Epsilon;
 use cape::mechanism::cape_paper::{CapePaper, Settings};
-use cape::model::LanguageModel;
-use cape::privacy::Epsilon;
+use cape::tokens::{EqualWidth, KeepList, LanguageModel};
 use cape_models::{Arithmetic, Options, load_with};
 use rayon::prelude::*;
 

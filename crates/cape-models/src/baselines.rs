@@ -7,17 +7,12 @@ use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cape::keep::KeepList;
+use cape::Epsilon;
 use cape::mechanism::custext::Custext;
 use cape::mechanism::inferdpt::Inferdpt;
 use cape::mechanism::santext::{Plus, Santext};
 use cape::mechanism::{Baseline, Unknown};
-use cape::model::Embeddings;
-use cape::privacy::Epsilon;
-use cape::text::{Piece, TokenId};
-use cape::tokenizer::{Split, Tokenizer};
-use cape::vectors::WordVectors;
-use cape::vocab::Vocab;
+use cape::tokens::{Embeddings, KeepList, Piece, Split, TokenId, Tokenizer, Vocab, WordVectors};
 use ring::digest::{Context, SHA256};
 
 pub use self::groups::word_groups;

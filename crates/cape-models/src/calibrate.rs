@@ -2,9 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cape::keep::KeepList;
-use cape::model::{Memory, View};
-use cape::utility::Calibration;
+use cape::tokens::{Calibration, KeepList, Memory, View};
 use rayon::prelude::*;
 
 use crate::device::Device;

@@ -3,9 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cape::model::LanguageModel;
-use cape::tokenizer::Tokenizer;
-use cape::utility::Calibration;
+use cape::tokens::{Calibration, LanguageModel, Tokenizer};
 use ring::digest::{Context, SHA256};
 
 use crate::checksum;

@@ -13,11 +13,9 @@
 //! The paper's mechanism asks a device model; Cape's own needs none (see [`cape`]).
 //!
 //! ```
-//! use cape::keep::KeepList;
 //! use cape::mechanism::cape_paper::{CapePaper, Settings};
-//! use cape::privacy::Epsilon;
-//! use cape::rng::Secret;
-//! use cape::sanitizer::{About, Sanitizer};
+//! use cape::tokens::KeepList;
+//! use cape::{About, Epsilon, Sanitizer, Secret};
 //!
 //! let device = cape_models::load(cape_models::DEFAULT)?;
 //! let settings = Settings::new(Epsilon::new(6.0)?);

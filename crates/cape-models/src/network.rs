@@ -19,9 +19,7 @@ pub(crate) use self::layers::{Input, Linear};
 
 use std::sync::Arc;
 
-use cape::model::LanguageModel;
-use cape::utility::Calibration;
-use cape::vocab::Vocab;
+use cape::tokens::{Calibration, LanguageModel, Vocab};
 
 use self::causal::Loaded;
 use self::encoder::Shape;

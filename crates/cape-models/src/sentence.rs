@@ -7,8 +7,7 @@
 mod layout;
 mod texts;
 
-use cape::model::Embeddings;
-use cape::text::TokenId;
+use cape::tokens::{Embeddings, TokenId};
 use rayon::prelude::*;
 
 use self::layout::{Layout, Pooling};

@@ -27,7 +27,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Seek};
 use std::path::Path;
 
-use cape::model::Embeddings;
+use cape::tokens::Embeddings;
 use ring::digest::{Context, SHA256};
 
 use self::format::{Format, HEAD};

@@ -7,9 +7,7 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use cape::keep::KeepList;
-use cape::model::{Memory, View};
-use cape::text::TokenId;
+use cape::tokens::{KeepList, Memory, TokenId, View};
 use cape_models::{Arithmetic, Device, Files, Kernel, Options, Precision, pack};
 use common::logits;
 use tempfile::TempDir;

@@ -7,8 +7,7 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
-use cape::model::{LanguageModel, Memory, View};
-use cape::text::TokenId;
+use cape::tokens::{LanguageModel, Memory, TokenId, View};
 use cape_models::{Arithmetic, Device, Files, Options};
 use common::logits;
 use serde::Deserialize;

@@ -8,7 +8,7 @@ mod common;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use cape::text::TokenId;
+use cape::tokens::TokenId;
 use cape_models::{Device, Error, Files};
 use safetensors::SafeTensors;
 use safetensors::tensor::TensorView;

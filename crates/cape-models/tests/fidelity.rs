@@ -5,16 +5,11 @@
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-use cape::assemble::{assemble, recover};
-use cape::context::Context;
-use cape::keep::KeepList;
 use cape::mechanism::Mechanism;
 use cape::mechanism::cape_paper::{CapePaper, Settings};
-use cape::model::LanguageModel;
-use cape::privacy::Epsilon;
-use cape::rng::{Secret, seeded};
-use cape::sanitizer::{About, Sanitizer};
-use cape::text::{Level, Outcome};
+use cape::rng::seeded;
+use cape::tokens::{Context, KeepList, LanguageModel, Outcome, assemble, recover};
+use cape::{About, Epsilon, Level, Sanitizer, Secret};
 use cape_models::{DEFAULT, Device, Files};
 use proptest::prelude::*;
 

@@ -8,9 +8,7 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use cape::keep::KeepList;
-use cape::text::TokenId;
-use cape::utility::Calibration;
+use cape::tokens::{Calibration, KeepList, TokenId};
 use cape_models::{Device, Error, Files, Precision, pack, save_calibration};
 use common::logits;
 use serde_json::{Value, json};

@@ -6,8 +6,7 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
-use cape::keep::KeepList;
-use cape::text::TokenId;
+use cape::tokens::{KeepList, TokenId};
 use cape_models::{Device, Files};
 use common::logits;
 use serde::Deserialize;

@@ -10,9 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use cape::keep::KeepList;
-use cape::text::TokenId;
-use cape::utility::{Calibration, Utility};
+use cape::tokens::{Calibration, KeepList, TokenId, Utility};
 use cape_models::{Device, Error, Files, Precision, calibrate, pack, save_calibration};
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use serde_json::{Value, json};

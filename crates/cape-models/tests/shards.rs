@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use cape::text::TokenId;
+use cape::tokens::TokenId;
 use cape_models::{Error, Files, Precision, pack};
 use safetensors::{SafeTensors, tensor::TensorView};
 use serde_json::json;
@@ -91,7 +91,7 @@ impl Folder {
 fn logits(dir: &Path) -> Vec<f32> {
     let device = Files::read(dir).unwrap().load().unwrap();
     let ids: Vec<TokenId> = {
-        let keep = cape::keep::KeepList::default();
+        let keep = cape::tokens::KeepList::default();
         let tokens = device.tokenizer.tokenize("a good slow story", &keep).unwrap();
         tokens.as_slice().iter().map(|token| token.id).collect()
     };

@@ -1,5 +1,7 @@
 //! Errors at the start of the proxy.
 
+use std::path::PathBuf;
+
 /// Why the proxy cannot start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -10,17 +12,46 @@ pub enum Error {
     /// The extractor is on another machine.
     #[error("the extractor, which sees the true prompts, is not on this machine")]
     ExtractorElsewhere,
-    /// Rewritten answers would be sent unchanged.
+    /// Answers with private words would be sent unchanged.
     #[error(
-        "with an extractor, earlier answers hold private words: `assistant` cannot be \"pass\""
+        "earlier answers hold private words where names are put back or an extractor rewrites: \
+         `assistant` can be \"pass\" only with `restore = []` and without an extractor"
     )]
     RewrittenPass,
-    /// The mechanism promises nothing that a proxy could rely on.
-    #[error("the proxy needs a mechanism with a proven privacy loss for any two words")]
+    /// The mechanism promises nothing that a proxy could rely on, or does not draw word by word.
+    #[error(
+        "the proxy needs Cape's own mechanism: it has a proven privacy loss for any two words, and \
+         draws for a word once"
+    )]
     Unproven,
     /// Other machines could use the playground.
     #[error("a playground that other machines can reach needs a token")]
     PlaygroundToken,
+    /// The list of lines of system prompts cannot be read or written.
+    #[error("cannot use {}, the list of lines of system prompts", path.display())]
+    SystemFile {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// A line of that list is no sum.
+    #[error("{}, line {line}: no SHA-256 sum in 64 hexadecimal digits", path.display())]
+    SystemSum {
+        /// The file.
+        path: PathBuf,
+        /// The number of the line.
+        line: usize,
+    },
+    /// Nothing can be learned where system prompts are refused.
+    #[error("to learn lines of system prompts, `system` must be \"pass\" or \"perturb\"")]
+    LearnBlocked,
+    /// A list of lines decides nothing where all lines pass.
+    #[error(
+        "the list of --allow-system decides nothing where `system` is \"pass\": set it to \
+         \"perturb\" or \"block\""
+    )]
+    AllowPassed,
     /// The HTTP client cannot be made.
     #[error("the client for upstream cannot be made")]
     Client(#[source] reqwest::Error),

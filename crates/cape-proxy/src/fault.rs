@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::response::IntoResponse;
-use cape_ledger::Error as LedgerError;
+use cape_ledger::{Error as LedgerError, Over};
 use serde_json::{Value, json};
 
 /// The service whose form of errors a client expects.
@@ -11,6 +11,16 @@ use serde_json::{Value, json};
 pub(crate) enum Dialect {
     OpenAi,
     Anthropic,
+}
+
+impl Dialect {
+    /// The service that does not speak it.
+    pub(crate) fn other(self) -> &'static str {
+        match self {
+            Self::OpenAi => "Anthropic's",
+            Self::Anthropic => "OpenAI's",
+        }
+    }
 }
 
 /// Why a request is not served. Nothing of it was sent, except where upstream failed.
@@ -26,12 +36,25 @@ pub(crate) enum Fault {
     Page,
     #[error("the content type must be application/json")]
     ContentType,
+    #[error("cape does not read the content encoding {0}: it reads zstd, gzip and br")]
+    Encoding(String),
+    #[error("the body is not what its content encoding says")]
+    Encoded,
     #[error("a text cannot be perturbed: {0}")]
     Text(#[source] cape::Error),
     #[error("{0}; nothing was sent")]
     Ledger(#[source] LedgerError),
-    #[error("cape does not serve this path; nothing was sent")]
+    #[error(
+        "cape does not serve this path, and sent nothing; is the base URL right? It is \
+         http://HOST:PORT/v1 for OpenAI's clients and http://HOST:PORT for Anthropic's; the paths are in \
+         /openapi.json"
+    )]
     NotFound,
+    #[error(
+        "upstream is {0}, which does not have this path; nothing was sent. For Anthropic's clients, start \
+         cape with --upstream https://api.anthropic.com/v1; for OpenAI's, https://api.openai.com/v1"
+    )]
+    Foreign(&'static str),
     #[error("cape does not serve this method on this path")]
     Method,
     #[error("the body is larger than {0} bytes")]
@@ -64,6 +87,12 @@ pub(crate) enum Refusal {
     Unknown { path: String },
     #[error("{path} must be {expected}")]
     Value { path: String, expected: String },
+    #[error(
+        "{path} is blocked: of its {of} lines {} are not on the list of --allow-system (the first \
+         is line {}); `system` in [proxy.policy] of cape.toml can have them perturbed",
+        others.len(), others.first().unwrap_or(&0)
+    )]
+    Unlisted { path: String, others: Vec<usize>, of: usize },
     #[error("{path} is blocked: {why}; `{key}` in [proxy.policy] of cape.toml can let it through")]
     Blocked { path: String, why: &'static str, key: &'static str },
 }
@@ -92,12 +121,13 @@ impl Fault {
             Self::Refused(_)
             | Self::Header(_)
             | Self::TwoKeys
+            | Self::Encoded
             | Self::Text(cape::Error::ControlCharacter { .. }) => StatusCode::BAD_REQUEST,
             Self::Page => StatusCode::FORBIDDEN,
-            Self::ContentType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::ContentType | Self::Encoding(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Text(_) => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Ledger(LedgerError::Refused(_)) => StatusCode::TOO_MANY_REQUESTS,
-            Self::NotFound => StatusCode::NOT_FOUND,
+            Self::NotFound | Self::Foreign(_) => StatusCode::NOT_FOUND,
             Self::Method => StatusCode::METHOD_NOT_ALLOWED,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Incomplete => StatusCode::REQUEST_TIMEOUT,
@@ -112,14 +142,18 @@ impl Fault {
     /// A name for machines, logs and metrics, without a word of the request.
     pub(crate) fn code(&self) -> &'static str {
         match self {
-            Self::Refused(Refusal::Blocked { .. }) => "cape_blocked",
-            Self::Refused(_) | Self::Header(_) | Self::TwoKeys | Self::Page | Self::ContentType => {
-                "cape_refused"
-            }
+            Self::Refused(Refusal::Blocked { .. } | Refusal::Unlisted { .. }) => "cape_blocked",
+            Self::Refused(_)
+            | Self::Header(_)
+            | Self::TwoKeys
+            | Self::Page
+            | Self::ContentType
+            | Self::Encoding(_)
+            | Self::Encoded => "cape_refused",
             Self::Text(_) => "cape_text",
             Self::Ledger(LedgerError::Refused(_)) => "cape_budget",
             Self::Ledger(_) => "cape_ledger",
-            Self::NotFound => "cape_not_found",
+            Self::NotFound | Self::Foreign(_) => "cape_not_found",
             Self::Method => "cape_method",
             Self::TooLarge(_) => "cape_too_large",
             Self::Incomplete => "cape_incomplete",
@@ -150,8 +184,12 @@ impl Fault {
                 "type": kind, "message": message}}),
         };
         if let Self::Ledger(LedgerError::Refused(refusal)) = self {
-            body["error"]["budget"] = json!({"limit": refusal.limit, "asked": refusal.asked,
-                "left": refusal.left, "all_left": refusal.all_left});
+            let (counts, asked, left) = match refusal.over {
+                Over::Epsilon { asked, left, .. } => ("epsilon", json!(asked), json!(left)),
+                Over::Maps { asked, left } => ("maps", json!(asked), json!(left)),
+            };
+            body["error"]["budget"] = json!({"limit": refusal.limit, "counts": counts,
+                "asked": asked, "left": left, "all_left": refusal.all_left});
         }
         body
     }

@@ -18,6 +18,7 @@ mod answer;
 mod error;
 mod fault;
 mod playground;
+mod preset;
 mod request;
 mod server;
 mod settings;
@@ -28,6 +29,8 @@ pub use playground::{
     Attack, Guess, Options as PlaygroundOptions, Paper, Playground, ReadLedger, Save,
     playground_router,
 };
-pub use request::policy::{Action, Gate, Names, Policy, Removal};
+pub use preset::Preset;
+pub use request::policy::{Action, Calls, Gate, Names, Policy, PolicyChanges, Removal, Results};
+pub use request::system::SystemLines;
 pub use server::{Service, router, run, run_playground};
-pub use settings::Settings;
+pub use settings::{Memory, Settings};

@@ -57,6 +57,11 @@ impl Upstream {
         self.base.as_str()
     }
 
+    /// Its host, as it was given.
+    pub(crate) fn host(&self) -> &str {
+        self.base.host_str().unwrap_or_default()
+    }
+
     /// Whether it is on this machine.
     pub(crate) fn is_local(&self) -> bool {
         match self.base.host_str() {

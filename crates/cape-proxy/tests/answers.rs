@@ -115,17 +115,23 @@ fn got(upstream: &Recorder, field: &str, place: usize) -> Value {
 #[tokio::test]
 async fn an_answer_goes_back_as_it_was_and_costs_nothing() {
     for trial in trials().await {
+        // words that nobody has said yet
+        let mut new = [
+            "paris", "night", "river", "house", "letter", "money", "table", "garden", "road",
+            "bread", "window", "winter",
+        ]
+        .into_iter();
         for (path, field, whole, pieces, back) in services() {
-            for (steps, stream, word) in [(reply(&whole), false, "paris"), (pieces, true, "night")]
-            {
+            for (steps, stream) in [(reply(&whole), false), (pieces, true)] {
+                let [word, next] = [new.next().unwrap(), new.next().unwrap()];
                 let upstream = Recorder::new(steps);
                 let router = router_on(&settings(&upstream.url), trial.open().await);
-                let asked = said("user", &format!("{path} {word}"));
+                let asked = said("user", word);
                 let body = json!({"model": "m", "stream": stream, field: [asked]});
-                assert!(cost(&router, path, &body).await > 0.0);
+                assert_eq!(cost(&router, path, &body).await, 2.0);
                 // proxies come and go: what they know is in the ledger
                 let router = router_on(&settings(&upstream.url), trial.open().await);
-                let history = json!([asked, back, said("user", "river")]);
+                let history = json!([asked, back, said("user", next)]);
                 let body = json!({"model": "m", "stream": stream, field: history});
                 assert_eq!(cost(&router, path, &body).await, 2.0, "{path} {stream}");
                 assert_eq!(got(&upstream, field, 1), ANSWER);
@@ -179,13 +185,19 @@ async fn whatever_else_is_drawn_for() {
     assert_eq!(talk(&router, &turn(&paris, &edited)).await, 8.0);
     assert_ne!(got(&upstream, "messages", 1), edited["content"]);
     let back = said("assistant", ANSWER);
-    assert_eq!(talk(&router, &turn(&said("user", "london"), &back)).await, 8.0);
-    assert_eq!(talk(&router, &turn(&paris, &said("user", ANSWER))).await, 6.0);
-    assert_eq!(talk(&router, &[back.clone(), river.clone()]).await, 6.0);
+    assert_eq!(talk(&router, &turn(&said("user", "london"), &back)).await, 2.0);
+    let elsewhere = got(&upstream, "messages", 1);
+    assert_ne!(elsewhere, ANSWER);
+    // the user's own words have another map
+    assert_eq!(talk(&router, &turn(&paris, &said("user", ANSWER))).await, 4.0);
+    assert_ne!(got(&upstream, "messages", 1), elsewhere);
+    assert_eq!(talk(&router, &[back.clone(), river.clone()]).await, 0.0);
+    assert_eq!(got(&upstream, "messages", 0), elsewhere);
     let mut other = post(CHAT, &json!({"model": "m", "messages": turn(&paris, &back)}));
     other.headers_mut().insert("authorization", "Bearer another".parse().unwrap());
     assert_eq!(send(&router, other).await.header("x-cape-epsilon"), "8");
-    assert_eq!(talk(&router, &turn(&paris, &back)).await, 2.0);
+    assert_eq!(talk(&router, &turn(&paris, &back)).await, 0.0);
+    assert_eq!(got(&upstream, "messages", 1), ANSWER);
 }
 
 #[tokio::test]
@@ -203,8 +215,8 @@ async fn each_choice_is_known() {
         let upstream = Recorder::new(steps);
         let router = router(&settings(&upstream.url)).await;
         assert_eq!(talk(&router, &[said("user", "paris")]).await, 2.0);
-        for text in others {
-            let turn = [said("user", "paris"), said("assistant", text), said("user", "river")];
+        for (text, next) in others.into_iter().zip(["river", "doctor"]) {
+            let turn = [said("user", "paris"), said("assistant", text), said("user", next)];
             assert_eq!(talk(&router, &turn).await, 2.0);
             assert_eq!(got(&upstream, "messages", 1), text);
         }
@@ -358,7 +370,7 @@ async fn an_answer_that_cannot_be_remembered_is_given_all_the_same() {
     trial
         .tamper(
             "CREATE TRIGGER full BEFORE INSERT ON cape_memory
-             WHEN (SELECT count(*) FROM cape_memory) > 0 BEGIN SELECT RAISE(ABORT, 'full'); END",
+             BEGIN SELECT RAISE(ABORT, 'full'); END",
         )
         .await;
     let first = send(&router, post(CHAT, &chat("paris"))).await;

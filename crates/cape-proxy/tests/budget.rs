@@ -1,4 +1,4 @@
-//! A known message is sent as before and costs nothing; a new one is paid for first, or not sent.
+//! A known word is sent as before and costs nothing; a new one is paid for first, or not sent.
 //! On SQLite, and on PostgreSQL where `CAPE_TEST_POSTGRES` has the URL of a server.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
@@ -15,8 +15,8 @@ use std::collections::HashSet;
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
-use cape_ledger::{Ledger, Limits};
-use cape_proxy::{Action, Policy, Settings};
+use cape_ledger::{Each, Forget, Ledger, Limits};
+use cape_proxy::{Action, Memory, Names, Policy, Settings};
 use ledgers::{Trial, database, epsilon, server, trials};
 use recorder::{Recorder, json as reply};
 use relay::{Fault, Relay};
@@ -47,15 +47,17 @@ async fn a_history_is_sent_as_it_was_and_costs_nothing() {
         let upstream = Recorder::new(reply(&json!({})));
         let mut messages = Vec::new();
         let mut sent: Vec<Value> = Vec::new();
-        for turn in 0..6 {
+        for turn in 0..6_usize {
             // proxies come and go: what they know is in the ledger
             let router = on(&trial, &upstream, Limits::default()).await;
             messages.push(said("user", &format!("{CANARY} love paris and london, {turn}")));
             let body = json!({"model": "m", "messages": messages});
             let first = send(&router, with_key("k", CHAT, &body)).await;
-            // the canary, love, paris, london, and the number; ε = 2 each
-            let new = if turn == 0 { "10" } else { "14" };
+            // the canary, love, paris, london, and the number, ε = 2 each; then the answer's two words in
+            // the other map, and the next number; then numbers alone
+            let (new, maps) = [("10", "1"), ("6", "1"), ("2", "0")][turn.min(2)];
             assert_eq!((first.status, first.header("x-cape-epsilon")), (200, new), "{turn}");
+            assert_eq!(first.header("x-cape-maps"), maps, "{turn}");
             let again = send(&router, with_key("k", CHAT, &body)).await;
             assert_eq!(again.header("x-cape-epsilon"), "0");
             assert_eq!(again.header("x-cape-draws"), "0");
@@ -65,39 +67,146 @@ async fn a_history_is_sent_as_it_was_and_costs_nothing() {
             let now = first["messages"].as_array().unwrap();
             assert_eq!(now[..sent.len()], sent, "what was sent, unchanged");
             sent.clone_from(now);
-            // an answer that is not the service's is drawn for once, like the rest
+            // an answer that is not the service's is drawn for, like the rest
             messages.push(said("assistant", "doctor and music"));
         }
-        assert_eq!(trial.recorded().await, 2_000_000 * (6 * 5 + 5 * 2));
+        assert_eq!(trial.recorded().await, 2_000_000 * (5 + 3 + 4));
         assert!(!upstream.bytes().contains("canary"));
     }
 }
 
 #[tokio::test]
-async fn the_same_words_elsewhere_are_another_release() {
+async fn words_are_drawn_once_for_each_account_and_each_of_its_two_maps() {
     let upstream = Recorder::new(reply(&json!({})));
     let trial = Trial::sqlite();
     let router = on(&trial, &upstream, Limits::default()).await;
     let text = "paris london doctor river money house letter night";
-    let spent = async |key: &str, messages: Value| {
-        let body = json!({"model": "m", "messages": messages});
+    let spent = async |key: &str, user: &str, messages: Value| {
+        let body = json!({"model": "m", "user": user, "messages": messages});
         let answer = send(&router, with_key(key, CHAT, &body)).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
         answer.header("x-cape-epsilon").parse::<f64>().unwrap()
     };
-    let once = spent("k", json!([said("user", text)])).await;
-    assert!(once > 0.0);
-    assert_eq!(spent("k", json!([said("user", text)])).await, 0.0);
-    assert_eq!(spent("k", json!([said("user", text), said("user", text)])).await, once);
-    assert_eq!(spent("k", json!([said("assistant", text)])).await, once);
-    assert_eq!(spent("other", json!([said("user", text)])).await, once);
-    // each of them is a draw of its own
+    let (user, assistant) = (said("user", text), said("assistant", text));
+    assert_eq!(spent("k", "u", json!([user])).await, 16.0);
+    for known in [json!([user]), json!([user, user]), json!([said("user", "river house")])] {
+        assert_eq!(spent("k", "u", known).await, 0.0);
+    }
+    // text that the service may know, another key, and another user of the same key, who learns from a
+    // cost of nothing what he himself has said, and nothing of others
+    assert_eq!(spent("k", "u", json!([assistant])).await, 16.0);
+    assert_eq!(spent("other", "u", json!([user])).await, 16.0);
+    assert_eq!(spent("k", "v", json!([user])).await, 16.0);
+    assert_eq!(spent("k", "v", json!([user])).await, 0.0);
+    // each of them is a map of its own
     let bodies = upstream.bodies();
-    let texts: HashSet<String> = bodies
-        .iter()
-        .flat_map(|body| body["messages"].as_array().unwrap())
-        .map(|message| message["content"].to_string())
-        .collect();
-    assert_eq!(texts.len(), 4);
+    let whole = bodies.iter().flat_map(|body| body["messages"].as_array().unwrap());
+    let texts: HashSet<&str> = whole.map(|message| message["content"].as_str().unwrap()).collect();
+    let long = texts.iter().filter(|text| text.split(' ').count() == 8);
+    assert_eq!(long.count(), 4);
+    // and within one, a word becomes the same wherever it stands
+    let first = bodies[0]["messages"][0]["content"].as_str().unwrap().to_lowercase();
+    let first: Vec<&str> = first.split(' ').collect();
+    let short = bodies[3]["messages"][0]["content"].as_str().unwrap().to_lowercase();
+    assert_eq!(short, format!("{} {}", first[3], first[5]));
+}
+
+/// The map of each conversation, or of each request, is another one, and is counted.
+#[tokio::test]
+async fn a_memory_may_be_shorter() {
+    for trial in trials().await {
+        let upstream = Recorder::new(reply(&json!({})));
+        let with = async |memory| {
+            router_on(&Settings { memory, ..settings(&upstream.url) }, trial.open().await)
+        };
+        let talk = async |router: &Router, texts: &[&str]| {
+            let messages: Vec<Value> = texts.iter().map(|text| said("user", text)).collect();
+            let body = json!({"model": "m", "messages": messages});
+            let answer = send(router, with_key("k", CHAT, &body)).await;
+            let counts = ["x-cape-draws", "x-cape-maps"].map(|name| answer.header(name).to_owned());
+            (counts.map(|count| count.parse::<u32>().unwrap()), answer)
+        };
+        let proxy = with(Memory::Conversation).await;
+        let (counts, first) = talk(&proxy, &["paris london"]).await;
+        assert_eq!(counts, [2, 1]);
+        let name = first.header("x-cape-conversation").to_owned();
+        assert_eq!(name.len(), 16);
+        // the conversation goes on, and another one begins
+        let (counts, second) = talk(&proxy, &["paris london", "london river"]).await;
+        assert_eq!((counts, second.header("x-cape-conversation")), ([1, 0], &name[..]));
+        let (counts, third) = talk(&proxy, &["london paris"]).await;
+        assert_eq!(counts, [2, 1]);
+        assert_ne!(third.header("x-cape-conversation"), name);
+        // it can be forgotten by the name that the client was told
+        let ledger = trial.open().await;
+        let account = first.header("x-cape-account");
+        ledger.forget(account, Forget::Conversation(&name)).await.unwrap();
+        assert_eq!(talk(&proxy, &["paris london", "london river"]).await.0, [3, 1]);
+        assert_eq!(talk(&proxy, &["london paris"]).await.0, [0, 0]);
+
+        let proxy = with(Memory::None).await;
+        for _ in 0..2 {
+            let (counts, answer) = talk(&proxy, &["paris london", "london"]).await;
+            assert_eq!((counts, answer.header("x-cape-conversation")), ([2, 1], ""));
+        }
+        let proxy = with(Memory::Account).await;
+        assert_eq!(talk(&proxy, &["paris london"]).await.0, [2, 1]);
+        ledger.forget(account, Forget::Maps).await.unwrap();
+        assert_eq!(talk(&proxy, &["paris london"]).await.0, [2, 1]);
+        assert_eq!(trial.recorded().await, 2_000_000 * (2 + 1 + 2 + 3 + 4 + 4));
+    }
+}
+
+/// A page of names, fetched by a tool, tells nothing of what the user's own words become, unless the operator
+/// wants one map for all.
+#[tokio::test]
+async fn a_known_page_does_not_read_off_the_users_map() {
+    for shared_map in [false, true] {
+        let upstream = Recorder::new(reply(&json!({})));
+        let policy = Policy { tool_names: Names::Pass, ..Policy::default() };
+        let settings = Settings { shared_map, policy, ..settings(&upstream.url) };
+        let router = router(&settings).await;
+        let names = "Alice Bob Carol David Emma Frank Grace Henry";
+        let call =
+            json!({"id": "c", "type": "function", "function": {"name": "f", "arguments": ""}});
+        let messages = json!([said("user", names), {"role": "assistant", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c", "content": names}]);
+        let body = json!({"model": "m", "messages": messages});
+        let answer = send(&router, post(CHAT, &body)).await;
+        let both = if shared_map { ["8", "1"] } else { ["16", "2"] };
+        let told = ["x-cape-draws", "x-cape-maps"].map(|name| answer.header(name));
+        assert_eq!(told, both, "{}", answer.text);
+        let sent = upstream.bodies().pop().unwrap();
+        let texts = [0, 2].map(|i| sent["messages"][i]["content"].as_str().unwrap().to_owned());
+        assert_eq!(texts[0] == texts[1], shared_map);
+        if !shared_map {
+            // any two words are drawn apart: two of eight agree by chance with probability 1e-7
+            let pairs = texts[0].split(' ').zip(texts[1].split(' '));
+            assert!(pairs.filter(|(own, known)| own == known).count() < 2, "{texts:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn maps_are_limited_like_draws() {
+    let upstream = Recorder::new(reply(&json!({})));
+    let maps = Each { key: Some(1), ..Each::default() };
+    let limits = Limits { maps, ..Limits::default() };
+    let router = router(&Settings { limits, ..settings(&upstream.url) }).await;
+    let ask = async |user: &str| {
+        let body = json!({"model": "m", "user": user, "messages": [said("user", "paris")]});
+        send(&router, with_key("k", CHAT, &body)).await
+    };
+    assert_eq!(ask("one").await.status, 200);
+    let told = ask("two").await;
+    assert_eq!((told.status, told.header("retry-after")), (429, ""));
+    let error = &told.json()["error"];
+    assert_eq!(error["message"], "1 new map is more than the 0 left to this key; nothing was sent");
+    let budget = &error["budget"];
+    assert_eq!((&budget["counts"], &budget["limit"]), (&json!("maps"), &json!("key")));
+    assert_eq!((&budget["asked"], &budget["left"]), (&json!(1), &json!(0)));
+    assert_eq!(budget["all_left"]["maps"]["key"], 0);
+    assert_eq!((ask("one").await.status, upstream.count()), (200, 2));
 }
 
 #[tokio::test]
@@ -163,8 +272,7 @@ async fn every_route_that_releases_text_spends() {
         ("/v1/responses", json!({"model": "m", "input": "doctor"}), "0"),
         ("/v1/messages", json!({"model": "m", "messages": [said("user", "music")]}), "0"),
         ("/beta/litellm_basic_guardrail_api", guarded, "0"),
-        // a new draw each time, and paid for each time
-        ("/perturb", json!({"text": "letter"}), "2"),
+        ("/perturb", json!({"text": "letter"}), "0"),
     ] {
         let before = trial.recorded().await;
         let first = send(&router, with_key("k", path, &body)).await;
@@ -192,8 +300,9 @@ async fn limits_refuse_and_say_what_is_left() {
         assert_eq!((told.status, told.header("x-should-retry")), (429, "false"));
         let wait: u32 = told.header("retry-after").parse().unwrap();
         assert!((1..=86_400).contains(&wait));
-        let left = json!({"limit": "key_day", "asked": 4.0, "left": 1.0,
-            "all_left": {"key_day": 1.0, "key": null, "day": null, "total": 5.0}});
+        let maps = json!({"key_day": null, "key": null, "day": null, "total": null});
+        let left = json!({"limit": "key_day", "counts": "epsilon", "asked": 4.0, "left": 1.0,
+            "all_left": {"key_day": 1.0, "key": null, "day": null, "total": 5.0, "maps": maps}});
         let error = told.json()["error"].clone();
         assert_eq!((&error["code"], &error["budget"]), (&json!("cape_budget"), &left));
         assert!(error["message"].as_str().unwrap().contains("more than the 1 left to this key"));

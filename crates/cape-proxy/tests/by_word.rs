@@ -10,13 +10,9 @@ mod served;
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
-use cape::kinds::Kind;
-use cape::lexicon::Lexicon;
-use cape::mechanism::cape::{Cape, Settings as CapeSettings};
-use cape::privacy::Guarantee;
-use cape::sanitizer::Sanitizer;
-use cape::text::Level;
+use cape::mechanism::cape::Settings as CapeSettings;
 use cape::units::{self, Unit};
+use cape::{Cape, Guarantee, Kind, Level, Lexicon, Sanitizer};
 use cape_ledger::{Cost, Limits, Micros};
 use cape_proxy::{Service, Settings};
 use ledgers::Trial;
@@ -186,13 +182,14 @@ async fn a_perturbed_text_is_described() {
     }
     assert!(holds.protected < holds.bound);
 
-    // it is not remembered: each time is a release of its own
+    // it is drawn with the map of the account: again, it is the same and costs nothing
     let price = price(8, &holds);
+    assert_eq!(answer.header("x-cape-draws"), "8");
+    assert_eq!(answer.header("x-cape-epsilon"), price.to_string());
     let again = send(&router, post("/perturb", &json!({"text": PROMPT}))).await;
-    for answer in [&answer, &again] {
-        assert_eq!(answer.header("x-cape-draws"), "8");
-        assert_eq!(answer.header("x-cape-epsilon"), price.to_string());
-    }
+    assert_eq!((again.header("x-cape-draws"), again.json()), ("0", release));
+    let other = json!({"text": PROMPT, "user": "another"});
+    assert_eq!(send(&router, post("/perturb", &other)).await.header("x-cape-draws"), "8");
     assert_eq!(epsilon(trial.recorded().await), price.times(2));
 }
 
@@ -218,13 +215,16 @@ async fn draws_are_paid_for_once() {
         let sent = upstream.bodies().pop().unwrap();
         assert_eq!(*first.get_or_insert(sent.clone()), sent);
     }
-    // an edited message is another
+    // a new word is paid for, and what was known becomes what it became
     let router = on(&trial, &upstream.url, Limits::default()).await;
-    let edited = send(&router, with_key("k", &chat(&format!("{PROMPT} Alice!")))).await;
-    assert_eq!(edited.header("x-cape-epsilon"), price.to_string());
+    let edited = send(&router, with_key("k", &chat(&format!("{PROMPT} Wojciechowska!")))).await;
+    let one = crate::price(1, &of_words());
+    assert_eq!(edited.header("x-cape-epsilon"), one.to_string());
     let metrics = send(&router, get("/metrics")).await.text;
-    assert!(metrics.contains("cape_draws_total 8"), "{metrics}");
-    assert_eq!(epsilon(trial.recorded().await), price.times(2));
+    assert!(metrics.contains("cape_draws_total 1\n"), "{metrics}");
+    assert_eq!(epsilon(trial.recorded().await), price.plus(one));
+    let sent = said(&upstream);
+    assert!(sent[3].starts_with(&sent[0]), "{sent:?}");
 }
 
 /// The cost of a text depends on the kinds of things in it: their laws differ.
@@ -243,7 +243,9 @@ async fn each_text_costs_what_holds_for_its_kinds() {
         ("…!", 0, vec![]),
     ];
     for (text, draws, kinds) in cases {
-        let answer = send(&router, post("/perturb", &json!({ "text": text }))).await;
+        // a user of its own has paid for nothing yet
+        let asked = json!({"text": text, "user": text});
+        let answer = send(&router, post("/perturb", &asked)).await;
         let privacy = &answer.json()["privacy"];
         let holds = cape().guarantee_for(&kinds);
         assert_eq!(answer.header("x-cape-draws"), draws.to_string(), "{text}");

@@ -5,13 +5,19 @@
 mod recorder;
 mod served;
 
+use std::path::Path;
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::http::Request;
-use cape_ledger::Cost;
-use cape_proxy::Service;
+use cape::mechanism::cape_paper::{CapePaper, Settings as PaperSettings};
+use cape::privacy::Epsilon;
+use cape::sanitizer::{About, Sanitizer};
+use cape::tokens::{Context, KeepList};
+use cape_proxy::{Action, Error, Policy, Service, Settings};
 use recorder::{Recorder, json as reply};
 use serde_json::{Value, json};
-use served::{CANARY, chat, get, ledger, paper, post, router, send, settings};
+use served::{CANARY, chat, get, ledger, post, router, send, settings};
 
 fn hello() -> Value {
     json!({"choices": [{"index": 0, "message": {"role": "assistant", "content": "hello"}}]})
@@ -24,8 +30,11 @@ async fn a_chat_is_perturbed_and_answered() {
     let body = chat(&format!("the {CANARY}, and the {CANARY}!"));
     let answer = send(&router, post("/v1/chat/completions", &body)).await;
     assert_eq!((answer.status, answer.json()), (200, hello()));
-    assert_eq!(answer.header("x-cape-draws"), "2");
-    assert_eq!(answer.header("x-cape-epsilon"), "4");
+    assert_eq!(answer.header("x-cape-draws"), "1");
+    assert_eq!(answer.header("x-cape-maps"), "1");
+    assert_eq!(answer.header("x-cape-epsilon"), "2");
+    assert_eq!(answer.header("x-cape-account").len(), 16);
+    assert_eq!(answer.header("x-cape-conversation"), "");
     assert_eq!(answer.header("x-cape-request-id").len(), 16);
     assert!(!upstream.bytes().contains("canary"));
     let sent = upstream.bodies()[0]["messages"][0]["content"].as_str().unwrap().to_owned();
@@ -35,29 +44,21 @@ async fn a_chat_is_perturbed_and_answered() {
     );
 }
 
-/// The ε that is asked for and the one that holds are two numbers: the latter is spent.
+/// A mechanism on tokens would draw anew for every request: it has no keys.
 #[tokio::test]
-async fn the_papers_mechanism_costs_what_holds() {
-    let upstream = Recorder::new(reply(&hello()));
+async fn a_mechanism_on_tokens_is_refused() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/bert-tiny");
+    let device = cape_models::load(dir.to_str().unwrap()).unwrap();
+    let paper = PaperSettings::new(Epsilon::new(2.0).unwrap());
+    let paper = PaperSettings { context: Context::Released, ..paper };
+    let mechanism = CapePaper::new(Arc::clone(&device.model), paper).unwrap();
+    let about = About { mechanism: "cape-paper", words: None, fingerprint: "of tests".into() };
+    let sanitizer =
+        Sanitizer::tokens(device.tokenizer, KeepList::default(), Box::new(mechanism), about);
     let (ledger, _dir) = ledger().await;
-    let bound = paper().guarantee().bound;
-    let service = Service::new(&settings(&upstream.url), paper(), ledger).unwrap();
-    let router = cape_proxy::router(service);
-    let text = format!("the {CANARY}, and the {CANARY}!");
-    let described = send(&router, post("/perturb", &json!({ "text": text }))).await;
-    let sent = send(&router, post("/v1/chat/completions", &chat(&text))).await;
-    let price = Cost::new(2, bound).epsilon.to_string();
-    for answer in [&described, &sent] {
-        assert_eq!(answer.header("x-cape-draws"), "2");
-        assert_eq!(answer.header("x-cape-epsilon"), price);
-    }
-    let privacy = &described.json()["privacy"];
-    assert_eq!(
-        (&privacy["epsilon_nominal"], &privacy["epsilon_any"]),
-        (&json!(2.0), &json!(bound))
-    );
-    assert!(bound > 2.0 && privacy["draws"] == 2 && privacy["evidence"] == "bound");
-    assert!(!upstream.bytes().contains("canary"));
+    let refused =
+        Service::new(&settings("http://127.0.0.1:9/v1"), sanitizer, ledger).err().unwrap();
+    assert!(matches!(refused, Error::Unproven));
 }
 
 #[tokio::test]
@@ -75,6 +76,13 @@ async fn every_route_perturbs() {
             "/v1/messages",
             json!({"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": CANARY}]}),
         ),
+        (
+            "/v1/messages/count_tokens",
+            json!({"model": "m", "messages": [{"role": "user", "content": CANARY}]}),
+        ),
+        // a base URL without its version, or with two
+        ("/chat/completions", chat(CANARY)),
+        ("/v1/v1/chat/completions", chat(CANARY)),
     ];
     for (path, body) in &cases {
         let answer = send(&router, post(path, body)).await;
@@ -95,8 +103,8 @@ async fn what_is_not_served_is_not_sent() {
         "/v1/images/generations",
         "/v1/moderations",
         "/v1/messages/batches",
-        "/v1/messages/count_tokens",
         "/v1/chat/completions/",
+        "/v1/v1/v1/messages",
         "/v1//chat/completions",
         "/v1/chat/completions/zq-canary",
         "/zq-canary",
@@ -181,6 +189,142 @@ async fn headers_and_queries_stay_here() {
 }
 
 #[tokio::test]
+async fn a_model_is_asked_for_by_its_name_alone() {
+    let upstream = Recorder::new(reply(&json!({"id": "org/m:free"})));
+    let open = router(&settings(&upstream.url)).await;
+    let policy = Policy { models: vec!["m".into()], ..Policy::default() };
+    let shut = router(&Settings { policy, ..settings(&upstream.url) }).await;
+    let told = send(&open, get("/v1/models/org/m:free?zqcanary")).await;
+    assert_eq!((told.status, told.json()), (200, json!({"id": "org/m:free"})));
+    assert_eq!(send(&open, get("/models/m")).await.status, 200);
+    assert_eq!(send(&shut, get("/v1/models/m")).await.status, 200);
+    assert_eq!(send(&shut, get("/v1/models/org/m:free")).await.status, 404);
+    for path in [
+        "/v1/models/..",
+        "/v1/models/a/../../files",
+        "/v1/models/my%20name",
+        "/v1/models/a%2F..%2Fb",
+    ] {
+        assert_eq!(send(&open, get(path)).await.status, 404, "{path}");
+    }
+    let sent = upstream.bytes();
+    assert_eq!((upstream.count(), sent.matches("GET /v1/models/m HTTP").count()), (3, 2), "{sent}");
+    assert!(sent.contains("GET /v1/models/org/m:free HTTP/1.1") && !sent.contains("zqcanary"));
+}
+
+/// A path that is not served is refused in the shape that the client's library reads, with a hint.
+#[tokio::test]
+async fn a_wrong_base_url_gets_a_hint_in_the_clients_own_shape() {
+    let upstream = Recorder::new(reply(&hello()));
+    let router = router(&settings(&upstream.url)).await;
+    let ask = async |path: &str, header: &str| {
+        let request = served::json_post(path).header(header, "2023-06-01");
+        send(&router, request.body(Body::from("{}")).unwrap()).await
+    };
+    let openai = ask("/api/v1/chat/completions", "x-other").await;
+    assert_eq!((openai.status, &openai.json()["error"]["code"]), (404, &json!("cape_not_found")));
+    let anthropic = ask("/api/v1/messages", "anthropic-version").await;
+    assert_eq!((anthropic.status, &anthropic.json()["type"]), (404, &json!("error")));
+    assert_eq!(anthropic.json()["error"]["type"], "not_found_error");
+    for told in [openai, anthropic] {
+        let message = told.json()["error"]["message"].as_str().unwrap().to_owned();
+        assert!(message.contains("http://HOST:PORT/v1 for OpenAI's clients"), "{message}");
+    }
+    let get = Request::get("/v1/messages").header("x-api-key", "k").body(Body::empty()).unwrap();
+    let told = send(&router, get).await;
+    assert_eq!((told.status, &told.json()["type"]), (405, &json!("error")));
+    assert_eq!(upstream.count(), 0);
+}
+
+/// OpenAI has no messages, and Anthropic no responses: nothing is drawn or paid for that they would refuse.
+#[tokio::test]
+async fn a_service_is_not_asked_for_what_it_does_not_have() {
+    let messages = json!({"model": "m", "messages": [{"role": "user", "content": CANARY}]});
+    let responses = json!({"model": "m", "input": CANARY});
+    for (host, path, body, want) in [
+        ("api.openai.com", "/v1/messages", &messages, "--upstream https://api.anthropic.com/v1"),
+        ("api.anthropic.com", "/v1/responses", &responses, "upstream is Anthropic's"),
+    ] {
+        let router = router(&settings(&format!("https://{host}/v1"))).await;
+        let told = send(&router, post(path, body)).await;
+        let message = told.json()["error"]["message"].as_str().unwrap().to_owned();
+        assert_eq!((told.status, told.header("x-cape-draws")), (404, ""), "{host}");
+        assert!(message.contains(want), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn compressed_bodies_are_read() {
+    let upstream = Recorder::new(reply(&hello()));
+    let router = router(&settings(&upstream.url)).await;
+    let body = chat(CANARY).to_string().into_bytes();
+    let zstd =
+        ruzstd::encoding::compress_to_vec(&body[..], ruzstd::encoding::CompressionLevel::Fastest);
+    let ask = async |encoding: &str, body: Vec<u8>| {
+        let request =
+            served::json_post("/v1/chat/completions").header("content-encoding", encoding);
+        send(&router, request.body(Body::from(body)).unwrap()).await
+    };
+    assert_eq!(ask("zstd", zstd.clone()).await.status, 200);
+    assert!(!upstream.bytes().contains("canary"));
+    assert!(!upstream.bytes().contains("content-encoding"));
+    for (encoding, body, status) in
+        [("compress", body.clone(), 415), ("zstd", body.clone(), 400), ("gzip", zstd, 400)]
+    {
+        let told = ask(encoding, body).await;
+        assert_eq!((told.status, &told.json()["error"]["code"]), (status, &json!("cape_refused")));
+    }
+    // a small body that becomes a large one
+    let large = chat(&"a ".repeat(1 << 20)).to_string().into_bytes();
+    let bomb =
+        ruzstd::encoding::compress_to_vec(&large[..], ruzstd::encoding::CompressionLevel::Fastest);
+    assert!(bomb.len() < 100_000, "{}", bomb.len());
+    assert_eq!((ask("zstd", bomb).await.status, upstream.count()), (413, 1));
+}
+
+#[tokio::test]
+async fn lines_of_system_prompts_are_learned_and_then_pass() {
+    let upstream = Recorder::new(reply(&hello()));
+    let dir = tempfile::tempdir().unwrap();
+    let list = dir.path().join("lines");
+    let ask = |line: &str| {
+        let system = format!("You are a clerk.\n{line}\nBe kind.");
+        let system = json!({"role": "system", "content": system});
+        post("/v1/chat/completions", &json!({"model": "m", "messages": [system]}))
+    };
+    let of = |system: Action| Policy { system, ..Policy::default() };
+    let learning = |system: Action| Settings {
+        policy: of(system),
+        learn_system: Some(list.clone()),
+        ..settings(&upstream.url)
+    };
+    let learns = router(&learning(Action::Perturb)).await;
+    assert_eq!(send(&learns, ask("Folder: example")).await.status, 200);
+    let allowing = |system: Action| Settings {
+        policy: of(system),
+        allow_system: Some(list.clone()),
+        ..settings(&upstream.url)
+    };
+    let strict = router(&allowing(Action::Block)).await;
+    assert_eq!(send(&strict, ask("Folder: example")).await.status, 200);
+    let told = send(&strict, ask(CANARY)).await;
+    assert_eq!((told.status, &told.json()["error"]["code"]), (400, &json!("cape_blocked")));
+    assert!(told.text.contains("of its 3 lines 1 are not on the list"), "{}", told.text);
+    let mild = router(&allowing(Action::Perturb)).await;
+    let told = send(&mild, ask(CANARY)).await;
+    assert_eq!((told.status, told.header("x-cape-draws")), (200, "1"));
+    let sent = upstream.bodies().pop().unwrap()["messages"][0]["content"].clone();
+    let sent = sent.as_str().unwrap();
+    assert!(sent.starts_with("You are a clerk.\n") && sent.ends_with("\nBe kind."), "{sent}");
+    assert!(!upstream.bytes().contains("canary"));
+    // settings that would decide nothing, or learn nothing
+    for wrong in [allowing(Action::Pass), learning(Action::Block)] {
+        let (ledger, _dir) = ledger().await;
+        assert!(served::service(&wrong, ledger).is_err());
+    }
+}
+
+#[tokio::test]
 async fn own_routes_answer() {
     let upstream = Recorder::new(reply(&json!({})));
     let router = router(&settings(&upstream.url)).await;
@@ -209,7 +353,7 @@ async fn the_guardrail_of_litellm_perturbs_or_blocks() {
         "images": [], "tools": null, "litellm_call_id": "y"}),
     )
     .await;
-    assert_eq!((told.status, told.header("x-cape-draws")), (200, "2"));
+    assert_eq!((told.status, told.header("x-cape-draws")), (200, "1"));
     let verdict = told.json();
     assert_eq!(verdict["action"], "GUARDRAIL_INTERVENED");
     assert_eq!((verdict["texts"].as_array().unwrap().len(), &verdict["texts"][1]), (3, &json!("")));
@@ -263,7 +407,8 @@ async fn the_description_names_every_field_that_may_leave() {
     let router = router(&settings("http://127.0.0.1:9/v1")).await;
     let described = send(&router, get("/openapi.json")).await.json();
     for path in described["paths"].as_object().unwrap().keys() {
-        assert_ne!(send(&router, get(path)).await.status, 404, "{path}");
+        let path = path.replace("{model}", "m");
+        assert_ne!(send(&router, get(&path)).await.status, 404, "{path}");
     }
     let chat = &described["paths"]["/v1/chat/completions"]["post"]["requestBody"]["content"]["application/json"]
         ["schema"];

@@ -8,8 +8,7 @@ use cape::{Cape, Lexicon, Restorer, Sanitizer, Secret, Settings, Wanted};
 
 fn main() -> cape::Result<()> {
     let prompt = "My daughter Alice has asthma. What should I ask Dr Weber?";
-    let lexicon = Lexicon::embedded();
-    let sanitizer = Sanitizer::words(Cape::new(lexicon.clone(), Settings::default())?);
+    let sanitizer = Sanitizer::words(Cape::new(Lexicon::embedded(), Settings::default())?);
     // keep the secret for as long as the same word shall become the same
     let release = sanitizer.release(prompt, &Secret::fresh()?)?;
     println!("you write      {prompt}");
@@ -25,7 +24,9 @@ fn main() -> cape::Result<()> {
     // stands for the answer of a service, which has seen the release alone
     let answer = format!("{} should avoid smoke and dust.", release.words[2].released);
     let mut restorer = Restorer::default();
-    restorer.learn(&lexicon, prompt, &release, &Wanted::DEFAULT);
+    if let Some(cape) = sanitizer.cape() {
+        restorer.learn(cape, prompt, &release.text, &Wanted::DEFAULT);
+    }
     println!("the answer     {answer}");
     println!("what you read  {}", restorer.restore(&answer).0);
     Ok(())

@@ -120,8 +120,7 @@ impl EqualWidth {
     }
 
     /// The largest probability that any draw can give to one candidate: a/(1 + a).
-    #[must_use]
-    pub fn most_kept(&self) -> f64 {
+    pub(crate) fn most_kept(&self) -> f64 {
         1.0 / (1.0 + (-self.half()).exp())
     }
 
@@ -145,8 +144,7 @@ impl EqualWidth {
 
 impl Bucketed {
     /// The exact integer weight of a candidate.
-    #[must_use]
-    pub fn weight(&self, candidate: usize) -> u64 {
+    pub(crate) fn weight(&self, candidate: usize) -> u64 {
         self.weights[self.bucket[candidate] as usize]
     }
 
@@ -165,8 +163,7 @@ impl Bucketed {
 
     /// The paper's ε′ = ln max |b_i| / |b_j| **of this row**: a diagnostic that is itself private,
     /// never a guarantee.
-    #[must_use]
-    pub fn paper_epsilon_prime(&self) -> f64 {
+    pub(crate) fn paper_epsilon_prime(&self) -> f64 {
         let filled = || self.sizes.iter().copied().filter(|&s| s > 0);
         match (filled().max(), filled().min()) {
             (Some(max), Some(min)) => (max as f64 / min as f64).ln(),
@@ -175,7 +172,7 @@ impl Bucketed {
     }
 
     /// Draws a candidate: one integer decides the bucket and the member.
-    pub fn draw(&self, rng: &mut dyn CryptoRng) -> usize {
+    pub(crate) fn draw(&self, rng: &mut dyn CryptoRng) -> usize {
         let mut rest = below(self.total, rng);
         for (b, (&size, &weight)) in self.sizes.iter().zip(&self.weights).enumerate() {
             if rest < size * weight {

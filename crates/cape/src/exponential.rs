@@ -24,13 +24,11 @@ impl Scale {
     ///
     /// # Panics
     /// If `n` is zero.
-    #[must_use]
     pub(crate) fn new(n: usize) -> Self {
         Self { shift: 255 - n.ilog2() - 1 }
     }
 
     /// The largest exponent that may be drawn from.
-    #[must_use]
     pub(crate) fn largest(self) -> f64 {
         f64::from(self.shift - PRECISION) * std::f64::consts::LN_2
     }
@@ -39,7 +37,6 @@ impl Scale {
     ///
     /// # Panics
     /// If `x` does not lie between zero and the largest.
-    #[must_use]
     pub(crate) fn weight(self, x: f64) -> U256 {
         assert!((0.0..=self.largest()).contains(&x), "an exponent out of range");
         let bits = (-x).exp().to_bits();
@@ -86,7 +83,6 @@ pub(crate) fn below(total: U256, rng: &mut dyn CryptoRng) -> U256 {
 }
 
 /// The quotient of two integers, to the precision of a float.
-#[must_use]
 pub(crate) fn ratio(a: U256, b: U256) -> f64 {
     a.as_f64() / b.as_f64()
 }

@@ -48,7 +48,7 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Word,
         Self::Number,
         Self::Amount,
@@ -79,15 +79,8 @@ impl Kind {
     }
 
     /// Whether its values lie on a grid.
-    #[must_use]
     pub(crate) fn is_near(self) -> bool {
         matches!(self, Self::Number | Self::Amount | Self::Date | Self::Time)
-    }
-
-    /// Whether its values are drawn uniformly.
-    #[must_use]
-    pub fn is_uniform(self) -> bool {
-        matches!(self, Self::Email | Self::Url | Self::Ip | Self::Identifier | Self::Secret)
     }
 
     /// Whether its released values begin and end like numbers.
@@ -109,7 +102,6 @@ pub fn grid_len(kind: Kind) -> usize {
 
 /// The index of the grid value nearest to the text of a unit. Of two equally near ones it is the
 /// smaller; values outside the grid go to its nearest end, and text without a value to its start.
-#[must_use]
 pub(crate) fn grid_index(kind: Kind, text: &str) -> usize {
     match kind {
         Kind::Number | Kind::Amount => number::index(number::value(text)),
@@ -157,7 +149,6 @@ pub fn grid_nth(kind: Kind, from: usize, r: usize) -> usize {
 ///
 /// # Panics
 /// If the grid has no such index.
-#[must_use]
 pub(crate) fn grid_rank(kind: Kind, from: usize, index: usize) -> usize {
     let n = grid_len(kind);
     assert!(from < n && index < n, "indices of the grid");

@@ -102,7 +102,6 @@ impl Law {
     }
 
     /// F(r): the probability of the first r ranks together; of all, where there are fewer.
-    #[must_use]
     pub fn first(&self, r: usize) -> f64 {
         self.cumulative[r.min(self.len())] as f64 / self.total() as f64
     }
@@ -132,15 +131,14 @@ impl Law {
     /// The largest probability with which somebody who must decide between two given words, equally
     /// likely beforehand, is right by one draw: F(n/2), which is reached where one word's order is the
     /// other's reversed.
-    #[must_use]
-    pub fn most_guessed(&self) -> f64 {
+    pub(crate) fn most_guessed(&self) -> f64 {
         let n = self.len();
         let middle = if n % 2 == 1 { self.probability(n / 2 + 1) / 2.0 } else { 0.0 };
         self.first(n / 2) + middle
     }
 
     /// Draws a rank, counted from 1.
-    pub fn draw(&self, rng: &mut dyn CryptoRng) -> usize {
+    pub(crate) fn draw(&self, rng: &mut dyn CryptoRng) -> usize {
         let x = below(self.total(), rng);
         self.cumulative.partition_point(|&c| c <= x)
     }

@@ -70,11 +70,16 @@ impl std::fmt::Debug for Key {
 
 impl Key {
     /// The key in bytes, different for different keys.
-    #[must_use]
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let tag = [self.kind.as_str(), self.level.as_str()];
         let parts = tag.iter().flat_map(|part| part.bytes().chain([0]));
         parts.chain(self.form.bytes()).collect()
+    }
+
+    /// The word in bytes, whatever its level and case: what a person means who wants it forgotten.
+    #[must_use]
+    pub fn word(&self) -> Vec<u8> {
+        self.kind.as_str().bytes().chain([0]).chain(fold(&self.form).into_bytes()).collect()
     }
 }
 

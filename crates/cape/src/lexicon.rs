@@ -215,7 +215,6 @@ impl Lexicon {
 
     /// The place on the list of a word that differs from this folded form in case alone: the one in
     /// lower case if there is one, else the first.
-    #[must_use]
     pub(crate) fn listed_folded(&self, folded: &str) -> Option<Listed> {
         self.listed(folded).or_else(|| self.forms(folded).find_map(|entry| entry.listed))
     }
@@ -224,7 +223,6 @@ impl Lexicon {
     /// may be two: the known word that it stands for, a listed one before others; else its lower case, with
     /// a capital at the beginning where it has any. Strings that nobody knows are mostly names, and a name
     /// is told by its capital.
-    #[must_use]
     pub(crate) fn canonical(&self, word: &str) -> String {
         let has_capital = |word: &str| word.chars().any(char::is_uppercase);
         let (folded, capital) = (fold(word), has_capital(word));

@@ -36,25 +36,25 @@
 //! The modules are for those who look inside. Privacy is decided in [`units`], [`kinds`], [`lexicon`],
 //! [`levels`], [`law`], [`sample`], [`privacy`], [`rng`] and [`mechanism`]; the proofs are in
 //! [`mechanism::cape`]. [`audit`] tests them, [`attack`] shows what adversaries find. The mechanisms that Cape is
-//! compared with work on tokens: [`tokenizer`], [`vocab`], [`model`], [`vectors`].
+//! compared with work on [`tokens`].
 
-pub mod assemble;
+mod assemble;
 pub mod attack;
 pub mod audit;
-pub mod buckets;
-pub mod context;
+mod buckets;
+mod context;
 mod embeddings;
 mod error;
 mod exponential;
 mod json;
-pub mod keep;
+mod keep;
 pub mod kinds;
 pub mod law;
 pub mod levels;
 pub mod lexicon;
 pub mod mechanism;
 pub mod metric;
-pub mod model;
+mod model;
 pub mod privacy;
 mod rank;
 mod recent;
@@ -63,22 +63,32 @@ pub mod rng;
 pub mod sample;
 pub mod sanitizer;
 pub mod text;
-pub mod tokenizer;
+mod tokenizer;
+pub mod tokens;
 pub mod units;
-pub mod utility;
-pub mod vectors;
-pub mod vocab;
+mod utility;
+mod vectors;
+mod vocab;
 mod writing;
 
 pub use error::{Error, Result};
 pub use json::ReleaseJson;
+#[doc(inline)]
 pub use kinds::Kind;
+#[doc(inline)]
 pub use law::Shape;
+#[doc(inline)]
 pub use levels::Profile;
+#[doc(inline)]
 pub use lexicon::Lexicon;
+#[doc(inline)]
 pub use mechanism::cape::{Cape, Settings};
-pub use privacy::{Epsilon, Evidence, Guarantee, Notion, Privacy};
+#[doc(inline)]
+pub use privacy::{Epsilon, Evidence, Guarantee, Notion, Privacy, Reach};
 pub use restore::{Restorer, Restoring, Wanted};
+#[doc(inline)]
 pub use rng::Secret;
+#[doc(inline)]
 pub use sanitizer::{About, Sanitizer};
+#[doc(inline)]
 pub use text::{Level, Release, ReleasedWord, Why};

@@ -3,7 +3,7 @@
 use std::any::Any;
 
 use crate::Result;
-pub use crate::embeddings::Embeddings;
+use crate::embeddings::Embeddings;
 use crate::text::TokenId;
 use crate::utility::Calibration;
 use crate::vocab::Vocab;

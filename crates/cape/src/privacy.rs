@@ -162,7 +162,6 @@ impl Guarantee {
     }
 
     /// The same mechanism driven by a seed that others may know: nothing is promised.
-    #[must_use]
     pub(crate) fn void(self) -> Self {
         Self { notion: Notion::None, evidence: Evidence::None, ..self }
     }

@@ -5,28 +5,13 @@
 ///
 /// # Panics
 /// If there is no such rank.
-#[must_use]
 pub(crate) fn nth_best(utilities: &[f32], r: usize) -> usize {
     let mut keys = keys(utilities);
     let (_, nth, _) = keys.select_nth_unstable(r - 1);
     index(*nth) as usize
 }
 
-/// The rank of a candidate, counted from 1.
-///
-/// # Panics
-/// If there is no such candidate.
-#[must_use]
-pub(crate) fn rank_of(utilities: &[f32], candidate: usize) -> usize {
-    let own = falling(utilities[candidate]);
-    let (before, after) = utilities.split_at(candidate);
-    // of equal ones those with a smaller index are better
-    let before = before.iter().filter(|&&u| falling(u) <= own).count();
-    1 + before + after.iter().filter(|&&u| falling(u) < own).count()
-}
-
 /// All candidates, best first.
-#[must_use]
 pub(crate) fn ranking(utilities: &[f32]) -> Vec<u32> {
     let mut keys = keys(utilities);
     keys.sort_unstable();
@@ -69,7 +54,6 @@ mod tests {
             prop_assert_eq!(&ranking, &sorted);
             for (r, &best) in ranking.iter().enumerate() {
                 prop_assert_eq!(nth_best(&utilities, r + 1), best as usize);
-                prop_assert_eq!(rank_of(&utilities, best as usize), r + 1);
             }
         }
     }

@@ -2,14 +2,23 @@
 //! what was sent does not change.
 //!
 //! The service knows what was sent, and its answer is untrusted. A word is put back only where it stands by
-//! itself: never inside of an address, a link, a path or code, where it could be carried away again. A word
-//! that could stand for two things stays as it is.
+//! itself: never inside of an address, a link, a path, code or HTML, where it could be carried away again. A
+//! word that could stand for two things stays as it is.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
 
 use crate::kinds::Kind;
+use crate::levels::Key;
 use crate::lexicon::{Flags, Lexicon};
-use crate::text::{Level, Release};
+use crate::mechanism::cape::Cape;
+use crate::text::Level;
+use crate::units::{self, Unit};
+
+mod restoring;
+
+pub use restoring::Restoring;
 
 /// Something that can be put back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,46 +35,104 @@ pub enum Wanted {
 }
 
 impl Wanted {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Persons, Self::Identifiers, Self::OtherNames, Self::Values];
+
     /// The words that are put back unless told otherwise.
     pub const DEFAULT: [Self; 2] = [Self::Persons, Self::Identifiers];
+
+    /// The name in settings.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Persons => "persons",
+            Self::Identifiers => "identifiers",
+            Self::OtherNames => "other-names",
+            Self::Values => "values",
+        }
+    }
 }
 
-/// Puts the user's own words back into answers.
+/// The words of one conversation that were sent, and the user's own for them.
 #[derive(Clone, Default)]
 pub struct Restorer {
-    /// Originals by the released word; none where it could be two things.
-    originals: HashMap<String, Option<String>>,
+    /// By the word that was sent; none where it could be two things.
+    sent: Arc<HashMap<String, Option<Origin>>>,
+}
+
+/// The one thing that a word was sent for.
+#[derive(Clone)]
+struct Origin {
+    key: Key,
+    /// As the user wrote it first.
+    original: String,
+    /// Whether it is put back.
+    wanted: bool,
 }
 
 impl std::fmt::Debug for Restorer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Restorer({} words)", self.originals.len())
+        write!(f, "Restorer({} words)", self.sent.len())
     }
 }
 
 impl Restorer {
-    /// Learns from a text and its release.
-    pub fn learn(&mut self, lexicon: &Lexicon, text: &str, release: &Release, wanted: &[Wanted]) {
-        for word in &release.words {
-            let original = &text[word.start..word.end];
-            let sent = word.released.as_str();
-            let is_wanted = word.level == Level::Protected
+    /// Learns from a text of the user and what was sent for it.
+    pub fn learn(&mut self, cape: &Cape, text: &str, sent: &str, wanted: &[Wanted]) {
+        // a release is cut as its text was; whatever is not was sent for something else
+        let (Ok(plan), Ok(units)) = (cape.plan(text), units::cut(sent, cape.settings().cut)) else {
+            return self.pass(sent);
+        };
+        let kind = |unit: &Unit| unit.kind;
+        if !plan.places.iter().map(|place| place.unit.kind).eq(units.iter().map(kind)) {
+            return self.pass(sent);
+        }
+        for (place, unit) in plan.places.iter().zip(units) {
+            let (original, sent) = (place.unit.of(text), unit.of(sent));
+            let Some(key) = place.key.map(|key| plan.keys[key].clone()) else {
+                self.pass(sent);
+                continue;
+            };
+            let wanted = place.level == Level::Protected
                 && original != sent
-                && is_wanted(lexicon, word.kind, original, sent, wanted);
-            // what is sent for something else, or as it is, is nobody's substitute
-            let own = is_wanted.then(|| original.to_owned());
-            let known = self.originals.entry(sent.to_owned()).or_insert_with(|| own.clone());
-            if known.as_deref().map(str::to_lowercase) != own.as_deref().map(str::to_lowercase) {
-                *known = None;
+                && is_wanted(cape.lexicon(), unit.kind, original, sent, wanted);
+            let original = original.to_owned();
+            match Arc::make_mut(&mut self.sent).entry(sent.to_owned()) {
+                Entry::Vacant(entry) => {
+                    entry.insert(Some(Origin { key, original, wanted }));
+                }
+                Entry::Occupied(mut entry) => match entry.get_mut() {
+                    Some(known) if known.key != key => *entry.get_mut() = None,
+                    // somebody else said it before the user did
+                    Some(known) if wanted && !known.wanted => {
+                        (known.original, known.wanted) = (original, true);
+                    }
+                    _ => {}
+                },
             }
         }
     }
 
-    /// Excludes the words of a text that the service saw as it is, or wrote itself.
+    /// Excludes the words of a text that the service saw as it is.
     pub fn pass(&mut self, text: &str) {
-        for (_, word) in text.split_whitespace().filter_map(core) {
-            self.originals.insert(word.to_owned(), None);
+        let sent = Arc::make_mut(&mut self.sent);
+        for word in words(text) {
+            sent.insert(word.to_owned(), None);
         }
+    }
+
+    /// Excludes the words of an answer that were not sent before it: the service found them by itself.
+    pub fn answered(&mut self, answer: &str) {
+        let sent = Arc::make_mut(&mut self.sent);
+        for word in words(answer) {
+            sent.entry(word.to_owned()).or_insert(None);
+        }
+    }
+
+    /// Whether there is nothing to put back.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        !self.sent.values().flatten().any(|origin| origin.wanted)
     }
 
     /// An answer with the user's words, and how many were put back.
@@ -74,104 +141,35 @@ impl Restorer {
         let mut restoring = self.begin();
         let mut text = restoring.push(answer);
         text += &restoring.finish();
-        (text, restoring.count)
+        (text, restoring.count())
     }
 
     /// For an answer that comes in parts.
     #[must_use]
-    pub fn begin(&self) -> Restoring<'_> {
-        Restoring { restorer: self, chunk: String::new(), ticks: 0, code: false, count: 0 }
+    pub fn begin(&self) -> Restoring {
+        Restoring::new(self.clone())
+    }
+
+    /// The user's own word for one that was sent.
+    fn original(&self, sent: &str) -> Option<&str> {
+        let origin = self.sent.get(sent)?.as_ref()?;
+        origin.wanted.then_some(origin.original.as_str())
     }
 }
 
-/// An answer that comes in parts, cut anywhere.
-pub struct Restoring<'a> {
-    restorer: &'a Restorer,
-    /// The text since the last white space.
-    chunk: String,
-    /// The back ticks that the last characters are.
-    ticks: usize,
-    /// Whether what comes is code.
-    code: bool,
-    count: usize,
-}
-
-impl Restoring<'_> {
-    /// The text that can be shown once this has come: all but a word that may go on.
-    pub fn push(&mut self, part: &str) -> String {
-        let mut shown = String::new();
-        for c in part.chars() {
-            if c.is_whitespace() {
-                self.flush(&mut shown);
-                shown.push(c);
-            } else {
-                self.chunk.push(c);
-            }
-        }
-        shown
+/// Whatever a reader could take for a word of a text: too many rather than too few.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    fn is_mark(c: char) -> bool {
+        !c.is_alphanumeric()
     }
-
-    /// The rest.
-    pub fn finish(&mut self) -> String {
-        let mut shown = String::new();
-        self.flush(&mut shown);
-        shown
-    }
-
-    /// How many words were put back so far.
-    #[must_use]
-    pub fn count(&self) -> usize {
-        self.count
-    }
-
-    fn flush(&mut self, shown: &mut String) {
-        let chunk = std::mem::take(&mut self.chunk);
-        let was_code = self.code;
-        for c in chunk.chars() {
-            if c == '`' {
-                self.ticks += 1;
-            } else {
-                self.turn();
-            }
-        }
-        self.turn();
-        let original = (!was_code && !self.code)
-            .then(|| core(&chunk))
-            .flatten()
-            .and_then(|(at, word)| Some((at, word, self.restorer.originals.get(word)?.as_ref()?)));
-        match original {
-            Some((at, word, original)) => {
-                self.count += 1;
-                shown.push_str(&chunk[..at]);
-                shown.push_str(original);
-                shown.push_str(&chunk[at + word.len()..]);
-            }
-            None => shown.push_str(&chunk),
-        }
-    }
-
-    /// Back ticks, one or three, begin code and end it.
-    fn turn(&mut self) {
-        self.code ^= self.ticks % 2 == 1;
-        self.ticks = 0;
-    }
-}
-
-/// Characters of links, paths, markup and code: nothing is put back beside them.
-const CARRIERS: [char; 17] =
-    ['/', '\\', '@', '=', '&', '#', '%', '<', '>', '[', ']', '(', ')', '`', '{', '}', '|'];
-
-/// The word of a chunk without the punctuation around it and without a possessive, and where it begins; none
-/// where the chunk could carry it away.
-fn core(chunk: &str) -> Option<(usize, &str)> {
-    if chunk.contains(CARRIERS) {
-        return None;
-    }
-    let is_outer = |c: char| !c.is_alphanumeric() && c != '+' && c != '$';
-    let start = chunk.find(|c| !is_outer(c))?;
-    let word = chunk[start..].trim_end_matches(is_outer);
-    let possessive = ["'s", "’s", "'S", "’S"].iter().find_map(|end| word.strip_suffix(end));
-    Some((start, possessive.unwrap_or(word))).filter(|(_, word)| !word.is_empty())
+    text.split_whitespace().flat_map(|chunk| {
+        let whole = chunk.trim_matches(is_mark);
+        let owned = restoring::without_possessive(whole);
+        let joined = chunk.split(|c: char| is_mark(c) && !"-'’.".contains(c));
+        let joined = joined.map(|part| part.trim_matches(is_mark));
+        let parts = chunk.split(is_mark);
+        [whole, owned].into_iter().chain(joined).chain(parts).filter(|word| !word.is_empty())
+    })
 }
 
 /// Whether what was sent for a word is put back.
@@ -206,29 +204,33 @@ fn is_wanted(lexicon: &Lexicon, kind: Kind, original: &str, sent: &str, wanted: 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mechanism::cape::{Cape, Settings};
-    use crate::rng::Secret;
-    use crate::sanitizer::Sanitizer;
-    use crate::text::{ReleasedWord, Why};
+    use crate::mechanism::cape::Settings;
 
-    const ALL: &[Wanted] =
-        &[Wanted::Persons, Wanted::Identifiers, Wanted::OtherNames, Wanted::Values];
+    const ALL: &[Wanted] = &Wanted::ALL;
 
-    /// A release in which these words became those; the others are ordinary.
+    fn cape() -> Cape {
+        Cape::new(Lexicon::embedded(), Settings::default()).unwrap()
+    }
+
+    /// Of a text in which these words became those.
     fn restorer(text: &str, pairs: &[(&str, &str)], wanted: &[Wanted]) -> Restorer {
-        let cape = Cape::new(Lexicon::embedded(), Settings::default()).unwrap();
-        let sanitizer = Sanitizer::words(cape);
-        let mut release = sanitizer.release(text, &Secret::seeded(1, 1)).unwrap();
-        for word in &mut release.words {
-            let original = &text[word.start..word.end];
-            let pair = pairs.iter().find(|(from, _)| *from == original);
-            let ReleasedWord { released, level, why, .. } = word;
-            let known = pair.map_or((original, Level::Ordinary), |(_, to)| (*to, Level::Protected));
-            (*released, *level, *why) = (known.0.to_owned(), known.1, Why::Common);
-        }
         let mut restorer = Restorer::default();
-        restorer.learn(&Lexicon::embedded(), text, &release, wanted);
+        restorer.learn(&cape(), text, &sent(text, pairs), wanted);
         restorer
+    }
+
+    fn sent(text: &str, pairs: &[(&str, &str)]) -> String {
+        // in one go: a word may become another that is replaced
+        let units = units::cut(text, units::Options::default()).unwrap();
+        let (mut out, mut at) = (String::new(), 0);
+        for unit in units {
+            let own = unit.of(text);
+            let pair = pairs.iter().find(|(from, _)| *from == own);
+            out += &text[at..unit.start];
+            out += pair.map_or(own, |(_, to)| to);
+            at = unit.end;
+        }
+        out + &text[at..]
     }
 
     fn restored(restorer: &Restorer, answer: &str) -> String {
@@ -261,29 +263,6 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_carried_away() {
-        let named = restorer("Tell Alice", &[("Alice", "Emma")], ALL);
-        for answer in [
-            "[see](http://evil.example/?q=Emma)",
-            "http://evil.example/Emma",
-            "emma@Emma",
-            "`Emma`",
-            "`print Emma there` ok",
-            "```\nEmma\n```",
-            "<Emma>",
-            "Emma=1",
-            "{Emma}",
-            "x|Emma|y",
-        ] {
-            assert_eq!(restored(&named, answer), answer);
-        }
-        assert_eq!(
-            restored(&named, "```\nEmma\n```\nEmma `x` Emma"),
-            "```\nEmma\n```\nAlice `x` Alice"
-        );
-    }
-
-    #[test]
     fn what_could_be_two_things_stays() {
         let two = restorer("Alice met Bianca", &[("Alice", "Emma"), ("Bianca", "Emma")], ALL);
         assert_eq!(restored(&two, "Emma"), "Emma");
@@ -301,24 +280,59 @@ mod tests {
         assert_eq!(restored(&passed, "Emma"), "Emma");
     }
 
+    /// A word that was somebody else's before it was sent is nobody's substitute.
     #[test]
-    fn an_answer_may_be_cut_anywhere() {
-        let named =
-            restorer("Tell Alice Krzysztof", &[("Alice", "Emma"), ("Krzysztof", "Martin")], ALL);
-        let answer = "Dear Emma’s Martin, `Emma x` see ```a\nMartin``` then Emma.\n\nMartin";
-        let whole = restored(&named, answer);
-        let cuts: Vec<usize> = answer.char_indices().map(|(at, _)| at).collect();
-        for &first in &cuts {
-            for &second in cuts.iter().filter(|&&second| second >= first) {
-                let mut restoring = named.begin();
-                let mut text = String::new();
-                for part in [&answer[..first], &answer[first..second], &answer[second..]] {
-                    text += &restoring.push(part);
-                }
-                text += &restoring.finish();
-                assert_eq!(text, whole);
-            }
+    fn the_order_of_what_was_said_counts() {
+        let pairs = [("Alice", "Emma")];
+        let learn = |restorer: &mut Restorer, wanted: &[Wanted]| {
+            restorer.learn(&cape(), "Tell Alice", &sent("Tell Alice", &pairs), wanted);
+        };
+        for marks in ["Emma", "Emma's", "(Emma)", "Emma/Lucas", "a.b/Emma", "Mr.Emma", "`Emma`"] {
+            let mut before = Restorer::default();
+            before.answered(marks);
+            learn(&mut before, ALL);
+            assert_eq!(restored(&before, "Emma"), "Emma", "{marks}");
+            let mut after = Restorer::default();
+            learn(&mut after, ALL);
+            after.answered(marks);
+            assert_eq!(restored(&after, "Emma"), "Alice", "{marks}");
+            after.pass(marks);
+            assert_eq!(restored(&after, "Emma"), "Emma", "{marks}");
         }
-        assert_eq!(whole.matches("Alice").count(), 2);
+        // what somebody else said is not put back until the user says it
+        let mut other = Restorer::default();
+        learn(&mut other, &[]);
+        assert!(other.is_empty());
+        assert_eq!(restored(&other, "Emma"), "Emma");
+        learn(&mut other, ALL);
+        assert_eq!(restored(&other, "Emma"), "Alice");
+        // and what is sent for another word of somebody else is two things
+        other.learn(&cape(), "Tell Bianca", "Tell Emma", &[]);
+        assert_eq!(restored(&other, "Emma"), "Emma");
+        assert!(other.is_empty());
+    }
+
+    /// Releases as they are drawn, read again: each word that is put back is the user's own.
+    #[test]
+    fn a_release_is_read_by_its_text_alone() {
+        let text = "Dr. O'Brien (Alice) told me on 15 March 2024, 10:30: “Marta's card is \
+                    4454 7945 1139 0933; call 020 7946 0018 or write a@b.example.” 1. An e-mail.";
+        let cape = cape();
+        let sanitizer = crate::Sanitizer::words(cape);
+        let cape = sanitizer.cape().unwrap();
+        for number in 0..30 {
+            let secret = crate::Secret::seeded(number, 1);
+            let release = sanitizer.release(text, &secret).unwrap();
+            let mut restorer = Restorer::default();
+            restorer.learn(cape, text, &release.text, ALL);
+            for word in &release.words {
+                let known = restorer.sent.get(&word.released);
+                assert!(known.is_some(), "every word is known");
+                if let Some(original) = restorer.original(&word.released) {
+                    assert_eq!(original, &text[word.start..word.end]);
+                }
+            }
+            assert!(!restorer.is_empty());
+        }
     }
 }

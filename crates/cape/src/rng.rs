@@ -89,8 +89,7 @@ impl Secret {
     }
 
     /// Whether it was made from a seed.
-    #[must_use]
-    pub fn is_seeded(&self) -> bool {
+    pub(crate) fn is_seeded(&self) -> bool {
         self.seeded
     }
 }
@@ -98,14 +97,6 @@ impl Secret {
 impl std::fmt::Debug for Secret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Secret")
-    }
-}
-
-impl Generator {
-    /// Whether it was made from a seed.
-    #[must_use]
-    pub fn is_seeded(&self) -> bool {
-        self.seeded
     }
 }
 
@@ -166,7 +157,7 @@ mod tests {
         assert_eq!(seeded(7, 0).next_u64(), seeded(7, 0).next_u64());
         assert_ne!(seeded(7, 0).next_u64(), seeded(8, 0).next_u64());
         assert_ne!(seeded(7, 0).next_u64(), seeded(7, 1).next_u64());
-        assert!(seeded(7, 0).is_seeded() && !secure().unwrap().is_seeded());
+        assert!(seeded(7, 0).seeded && !secure().unwrap().seeded);
         assert_ne!(secure().unwrap().next_u64(), secure().unwrap().next_u64());
     }
 
@@ -180,9 +171,9 @@ mod tests {
         let bytes = Secret::bytes().unwrap();
         let again = || Secret::from_bytes(&bytes);
         assert_eq!(number(&again(), b"a"), number(&again(), b"a"));
-        assert!(!again().is_seeded() && !again().generator(b"a").is_seeded());
+        assert!(!again().is_seeded() && !again().generator(b"a").seeded);
         let seeded = Secret::seeded(7, 1);
-        assert!(seeded.is_seeded() && seeded.generator(b"a").is_seeded());
+        assert!(seeded.is_seeded() && seeded.generator(b"a").seeded);
         assert_eq!(number(&seeded, b"a"), number(&Secret::seeded(7, 1), b"a"));
         assert_ne!(number(&seeded, b"a"), number(&Secret::seeded(7, 2), b"a"));
         assert_eq!(format!("{secret:?}"), "Secret");

@@ -175,8 +175,7 @@ pub enum Outcome {
 impl Outcome {
     /// The probability with which a sensitive token stays the same (of a number, at most); none for
     /// what was kept.
-    #[must_use]
-    pub fn retention(self) -> Option<f64> {
+    pub(crate) fn retention(self) -> Option<f64> {
         match self {
             Self::Kept(_) => None,
             Self::Drawn { retention, .. } => Some(retention),

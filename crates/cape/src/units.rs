@@ -6,9 +6,11 @@
 //! cut, so emoji belong to the word they touch, and a run of a script without spaces is one unit.
 //!
 //! **Joins.** Between two such characters
-//! - a dot, an apostrophe (`'` or `’`) or an `@` always joins (U.S., Node.js, O'Brien), and an @ makes
-//!   an e-mail address; a final 's, in any case, is public, and so are 's, n't, 're, 've, 'll, 'd, 'm and
-//!   't that stand by themselves in prose, as tokenizers leave them;
+//! - an apostrophe (`'` or `’`) or an `@` always joins (O'Brien), and an @ makes an e-mail address; a final
+//!   's, in any case, is public, and so are 's, n't, 're, 've, 'll, 'd, 'm and 't that stand by themselves in
+//!   prose, as tokenizers leave them;
+//! - a dot joins wherever a digit stands in the same run (3.14, v1.2), and single letters (U.S.) unless each is
+//!   one that can be drawn (a, A, I): `o.total` is two words;
 //! - a hyphen joins too (well-known, COVID-19), except between two numbers (2-3 tablets) and after a
 //!   number, two or an amount before words alone (54-year-old, 5-10-year, $5-a-day);
 //! - a colon, or a comma in prose, joins numbers (14:30, 1,200), and so do two slashes in a row of
@@ -22,9 +24,9 @@
 //!
 //! **A release is cut as its prompt was**: put for each unit a plain word (of kind word), or any
 //! released value of its kind, and the cut has the same kinds, separators and first places. A *plain
-//! word* is cut to one unit of kind word, begins with a letter, has no digit, does not end in 's, and is
-//! not a clitic (`s`, `re`), `www.…` or the prefix of a secret; in declared JSON that has bare words outside of strings,
-//! neither `true`, `false` nor `null`. This is why joins look at the kinds of what they join, or at
+//! word* is cut to one unit of kind word, begins with a letter, has no digit and no dot, does not end in 's, and is
+//! no letter but a, A and I, not a clitic (`re`), `www` or the prefix of a secret; in declared JSON that has bare words
+//! outside of strings, neither `true`, `false` nor `null`. This is why joins look at the kinds of what they join, or at
 //! digits that no released number has, and why some marks belong to the unit beside them and do not
 //! come back:
 //! - the mark after a number that begins a line but continues no list (`42. `), or the release could
@@ -82,7 +84,6 @@ impl Options {
     }
 
     /// Whether the text is data, where no place asks for a capital.
-    #[must_use]
     pub(crate) fn is_data(self) -> bool {
         self.code || self.json
     }

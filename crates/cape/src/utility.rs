@@ -89,7 +89,6 @@ impl Utility {
     /// How near each candidate is to the true token in meaning: D^λ_D.
     ///
     /// The distances are min-max normalised over the row, so D = exp(−d_norm) lies in [1/e, 1].
-    #[must_use]
     pub(crate) fn nearness(self, distances: &[f32]) -> Vec<f32> {
         let (near, far) = distances
             .iter()

@@ -50,19 +50,16 @@ impl WordVectors {
     }
 
     /// The row of an entry, if it has one.
-    #[must_use]
     pub(crate) fn row_of(&self, id: TokenId) -> Option<usize> {
         self.ids.binary_search(&id).ok()
     }
 
     /// The vector of a row.
-    #[must_use]
     pub(crate) fn vector(&self, row: usize) -> &[f32] {
         &self.vectors.data()[row * self.vectors.dim()..][..self.vectors.dim()]
     }
 
     /// The vectors.
-    #[must_use]
     pub(crate) fn vectors(&self) -> &Embeddings {
         &self.vectors
     }
@@ -75,7 +72,6 @@ impl WordVectors {
 
     /// An upper bound of all distances between two entries: the largest itself, where it is found in
     /// reasonable time.
-    #[must_use]
     pub(crate) fn diameter(&self) -> f64 {
         *self.diameter.get_or_init(|| self.find_diameter())
     }

@@ -58,7 +58,6 @@ impl Vocab {
     /// Byte-level pieces, in order of their ids; `special` are the ids that are never drawn, which
     /// parts of characters, white space and empty entries join. Fails where the unknown token is
     /// missing.
-    #[must_use]
     pub(crate) fn byte_level(
         tokens: &[impl AsRef<str>],
         special: &[TokenId],
@@ -143,7 +142,6 @@ impl Vocab {
     }
 
     /// The length of the longest entry's text, in bytes.
-    #[must_use]
     pub(crate) fn longest(&self) -> usize {
         self.longest
     }
@@ -155,7 +153,6 @@ impl Vocab {
     }
 
     /// The entry for a number that the vocabulary does not have; a vocabulary of words has one.
-    #[must_use]
     pub(crate) fn number(&self) -> Option<TokenId> {
         // the last entry
         (self.spelling == Spelling::Words).then(|| TokenId(self.len() as u32 - 1))
@@ -236,7 +233,6 @@ impl Vocab {
     ///
     /// A piece of a longer word can be any of them. A whole word that is kept is among them as well, though
     /// it makes its position one that is not sensitive: what is kept is not the vocabulary's to say.
-    #[must_use]
     pub(crate) fn inputs(&self, piece: Piece) -> Vec<TokenId> {
         let is_part = |&id: &TokenId| {
             let parts = self.spelling == Spelling::ByteLevel

@@ -8,10 +8,8 @@ use std::sync::Arc;
 
 use cape::attack::bayes::PaperBayes;
 use cape::attack::mask::{MaskedUnit, guesses, scores};
-use cape::context::Context;
 use cape::mechanism::cape_paper::CapePaper;
-use cape::model::{LanguageModel, Memory, View};
-use cape::text::{Piece, Token, TokenId, Tokens};
+use cape::tokens::{Context, LanguageModel, Memory, Piece, Token, TokenId, Tokens, View};
 use common::{FIRST, HashModel, cape, prompt};
 use proptest::prelude::*;
 

@@ -6,24 +6,20 @@ mod common;
 
 use std::sync::Arc;
 
+use cape::Epsilon;
 use cape::audit::Extreme;
 use cape::audit::baseline::BaselineAudit;
 use cape::audit::position::{BucketRanges, PositionExtremes};
 use cape::audit::prompts::{Loss, NoNeighbours, changed, replaced, rows};
-use cape::context::Context;
-use cape::keep::KeepList;
 use cape::mechanism::cape_paper::CapePaper;
 use cape::mechanism::custext::Custext;
 use cape::mechanism::inferdpt::Inferdpt;
 use cape::mechanism::santext::Santext;
 use cape::mechanism::{Baseline, Mechanism, Odds, Unknown};
-use cape::model::Embeddings;
-use cape::privacy::Epsilon;
 use cape::rng::seeded;
-use cape::text::{Piece, TokenId, Tokens};
-use cape::tokenizer::{Split, Tokenizer};
-use cape::vectors::WordVectors;
-use cape::vocab::Vocab;
+use cape::tokens::{
+    Context, Embeddings, KeepList, Piece, Split, TokenId, Tokenizer, Tokens, Vocab, WordVectors,
+};
 use common::{FIRST, HashModel, cape, outputs, prompt, settings, weights};
 use proptest::prelude::*;
 

@@ -12,12 +12,9 @@ use std::sync::Arc;
 
 use cape::audit::prompts::Loss;
 use cape::audit::sample::{Claim, Draws, Outcomes, Pairing, Place, Run, WordDistribution, audit};
-use cape::context::Context;
 use cape::mechanism::Mechanism;
 use cape::mechanism::cape_paper::{CapePaper, Settings};
-use cape::model::LanguageModel;
-use cape::text::Tokens;
-use cape::utility::Utility;
+use cape::tokens::{Context, LanguageModel, Tokens, Utility};
 use common::{HashModel, prompt, settings};
 use faults::{Fault, release};
 

@@ -6,19 +6,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use cape::assemble::assemble;
-use cape::keep::KeepList;
 use cape::mechanism::custext::Custext;
 use cape::mechanism::inferdpt::Inferdpt;
 use cape::mechanism::santext::{Plus, Santext};
 use cape::mechanism::{Mechanism, Odds, Unknown};
-use cape::model::Embeddings;
-use cape::privacy::{Epsilon, Evidence, Notion, Privacy};
 use cape::rng::seeded;
-use cape::text::{Outcome, TokenId, Why};
-use cape::tokenizer::{Split, Tokenizer};
-use cape::vectors::WordVectors;
-use cape::vocab::Vocab;
+use cape::tokens::{
+    Embeddings, KeepList, Outcome, Split, TokenId, Tokenizer, Vocab, WordVectors, assemble,
+};
+use cape::{Epsilon, Evidence, Notion, Privacy, Why};
 use proptest::prelude::*;
 use serde::Deserialize;
 

@@ -6,9 +6,8 @@
 #[allow(dead_code, reason = "shared with byte_level_text.rs")]
 mod tokenizers;
 
-use cape::keep::KeepList;
-use cape::text::{Piece, TokenId, Why};
-use cape::tokenizer::{BpeParts, Pattern, Tokenizer};
+use cape::Why;
+use cape::tokens::{BpeParts, KeepList, Pattern, Piece, TokenId, Tokenizer};
 use serde_json::Value;
 
 use tokenizers::{FIXTURES, assert_alike, file, gpt2, ids, shape, texts, tokens};

@@ -6,10 +6,7 @@
 #[allow(dead_code, reason = "shared with byte_level.rs")]
 mod tokenizers;
 
-use cape::assemble::assemble;
-use cape::keep::KeepList;
-use cape::text::Token;
-use cape::tokenizer::Tokenizer;
+use cape::tokens::{KeepList, Token, Tokenizer, assemble};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -7,15 +7,13 @@ mod common;
 
 use std::sync::{Arc, Mutex};
 
-use cape::Result;
-use cape::context::Context;
 use cape::mechanism::Mechanism;
 use cape::mechanism::cape_paper::CapePaper;
-use cape::model::{Embeddings, LanguageModel, View};
-use cape::privacy::{Epsilon, Evidence, Guarantee, Notion, Privacy, Reach};
-use cape::text::{Outcome, Piece, Token, TokenId, Tokens, Why};
-use cape::utility::Calibration;
-use cape::vocab::Vocab;
+use cape::tokens::{
+    Calibration, Context, Embeddings, LanguageModel, Outcome, Piece, Token, TokenId, Tokens, View,
+    Vocab,
+};
+use cape::{Epsilon, Evidence, Guarantee, Notion, Privacy, Reach, Result, Why};
 use common::{FIRST, HashModel, loss, outputs, settings, weights};
 use proptest::prelude::*;
 

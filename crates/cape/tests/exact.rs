@@ -6,14 +6,13 @@ mod common;
 
 use std::sync::Arc;
 
-use cape::context::Context;
+use cape::Epsilon;
 use cape::mechanism::Mechanism;
 use cape::mechanism::cape_paper::{CapePaper, Settings};
-use cape::model::{Embeddings, LanguageModel, View};
-use cape::privacy::Epsilon;
-use cape::text::{Outcome, Piece, Token, TokenId, Tokens};
-use cape::utility::{Calibration, Utility};
-use cape::vocab::Vocab;
+use cape::tokens::{
+    Calibration, Context, Embeddings, LanguageModel, Outcome, Piece, Token, TokenId, Tokens,
+    Utility, View, Vocab,
+};
 use common::{FIRST, HashModel, cape, ln_ratio, loss, outputs, product, prompt, settings, weights};
 use proptest::prelude::*;
 
@@ -278,7 +277,7 @@ mod power {
     /// Equal-width with ε in place of ε/2, on the worst rows, breaks the bound of ε.
     #[test]
     fn a_missing_factor_two_is_noticed() {
-        use cape::buckets::EqualWidth;
+        use cape::tokens::EqualWidth;
         let rule = |epsilon| EqualWidth::new(5, Epsilon::new(epsilon).unwrap()).unwrap();
         let (stated, faulty) = (rule(8.0), rule(16.0));
         let n = 40;

@@ -4,18 +4,14 @@
 
 use std::sync::Arc;
 
-use cape::attack::bayes::BaselineBayes;
-use cape::attack::bayes::TokenGuess;
+use cape::Epsilon;
+use cape::attack::bayes::{BaselineBayes, TokenGuess};
 use cape::mechanism::custext::Custext;
 use cape::mechanism::inferdpt::Inferdpt;
 use cape::mechanism::santext::{Plus, Santext};
 use cape::mechanism::{Baseline, Odds, Unknown};
-use cape::model::Embeddings;
-use cape::privacy::Epsilon;
 use cape::rng::seeded;
-use cape::text::TokenId;
-use cape::vectors::WordVectors;
-use cape::vocab::Vocab;
+use cape::tokens::{Embeddings, TokenId, Vocab, WordVectors};
 use proptest::prelude::*;
 
 const WORDS: u32 = 12;

@@ -7,11 +7,10 @@ mod words;
 use std::collections::HashMap;
 
 use cape::attack::bayes::{CapeBayes, Suspects};
-use cape::kinds::Kind;
 use cape::levels::Key;
-use cape::lexicon::{Lexicon, Listed};
-use cape::mechanism::cape::{Cape, Settings};
-use cape::text::Level;
+use cape::lexicon::Listed;
+use cape::mechanism::cape::Settings;
+use cape::{Cape, Kind, Level, Lexicon};
 use proptest::prelude::*;
 use words::joint::{joint, ln_ratio};
 use words::opposite_cape;

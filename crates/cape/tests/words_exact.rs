@@ -6,14 +6,10 @@
 
 mod words;
 
-use cape::kinds::Kind;
 use cape::levels::{Key, Levels};
-use cape::lexicon::{Lexicon, Listed, fold};
-use cape::mechanism::cape::{Cape, Settings};
-use cape::rng::Secret;
-use cape::sanitizer::Sanitizer;
-use cape::text::Level;
-use cape::units;
+use cape::lexicon::{Listed, fold};
+use cape::mechanism::cape::Settings;
+use cape::{Cape, Kind, Level, Lexicon, Sanitizer, Secret, units};
 use proptest::prelude::*;
 use words::faults::{self, Fault};
 use words::joint::{Found, compare, joint, ln_ratio};

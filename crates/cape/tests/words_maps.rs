@@ -4,10 +4,8 @@
 
 mod words;
 
-use cape::mechanism::cape::{Cape, Drawn};
-use cape::rng::Secret;
-use cape::sanitizer::Sanitizer;
-use cape::text::Level;
+use cape::mechanism::cape::Drawn;
+use cape::{Cape, Level, Sanitizer, Secret};
 use words::small::{Small, Vectors, WORDS};
 use words::{opposite_cape, opposites, settings};
 

@@ -8,8 +8,7 @@ mod words;
 use std::collections::BTreeSet;
 
 use cape::lexicon::fold;
-use cape::mechanism::cape::Cape;
-use cape::text::Level;
+use cape::{Cape, Level};
 use proptest::prelude::*;
 use words::joint::{Joint, joint, ln_ratio};
 use words::small::{fill, smalls, some_strings};

@@ -67,7 +67,7 @@ pub(crate) struct ContextAuditArgs {
     /// The prompt; without it, stdin is read
     pub(crate) text: Option<String>,
 
-    /// Another prompt, which differs in one sensitive token
+    /// Another prompt, which differs in one word
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["word", "replace"])]
     pub(crate) other: Option<String>,
 
@@ -79,7 +79,7 @@ pub(crate) struct ContextAuditArgs {
     #[arg(long, value_name = "WORD", requires = "word")]
     pub(crate) replace: Option<String>,
 
-    /// Number of words to try in the place of each token
+    /// Number of words to try in the place of each word
     #[arg(long, value_name = "N", default_value_t = 8, conflicts_with_all = ["other", "replace"])]
     pub(crate) tries: usize,
 
@@ -141,7 +141,7 @@ pub(crate) struct SampleArgs {
     pub(crate) confidence: f64,
 
     /// A command to test, which reads a prompt a line and writes a release a line, such as
-    /// 'cape perturb --lines'; without it, this program draws
+    /// 'cape perturb --lines --separate'; without it, this program draws
     ///
     /// It is run twice, without a shell (write sh -c '…' for one), and must release each line on its
     /// own. It is held to the settings below, which should be its own, or to --claimed. Its stderr is

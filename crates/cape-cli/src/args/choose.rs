@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use cape::levels::Profile;
+use cape::Profile;
 use clap::Args;
 
 use crate::settings::profiles;

@@ -1,5 +1,7 @@
 //! The flags of `cape ledger`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::settings::{LedgerPlace, LimitSettings};
@@ -12,7 +14,7 @@ pub(crate) struct LedgerArgs {
 
 #[derive(Subcommand)]
 pub(crate) enum LedgerCommand {
-    /// Show how much ε each key has spent, by day and in total, and how much is left
+    /// Show how much each key has spent, by day and in total, and how much is left: draws, maps and ε
     Show {
         #[command(flatten)]
         place: LedgerPlace,
@@ -28,7 +30,7 @@ pub(crate) enum LedgerCommand {
         #[command(flatten)]
         limits: LimitSettings,
     },
-    /// Write out every account: key, day, releases, draws and ε
+    /// Write out what each key spent on each day: releases, draws, maps and ε
     Export {
         #[command(flatten)]
         place: LedgerPlace,
@@ -37,6 +39,35 @@ pub(crate) enum LedgerCommand {
         #[arg(long, value_enum, default_value = "jsonl")]
         format: ExportFormat,
     },
+    /// Have words drawn anew from their next use on
+    ///
+    /// The next use opens another map, which is counted, and its draws are paid for again. What was spent
+    /// stays spent. Each map is another look at the same words: the service can compare what they became
+    /// before and after. A forget that you choose because of what a word became is not covered by the promise.
+    Forget(ForgetArgs),
+}
+
+#[derive(Args)]
+pub(crate) struct ForgetArgs {
+    /// The account, as the header X-Cape-Account names it; or a key, as `cape ledger show` names it, for all of
+    /// its accounts
+    #[arg(value_name = "ACCOUNT|KEY")]
+    pub(crate) name: String,
+
+    /// One conversation alone, as the header X-Cape-Conversation names it (with memory = "conversation")
+    #[arg(long, value_name = "NAME")]
+    pub(crate) conversation: Option<String>,
+
+    /// One word alone, which is read from standard input; several words are each forgotten
+    #[arg(long, conflicts_with = "conversation")]
+    pub(crate) word: bool,
+
+    #[command(flatten)]
+    pub(crate) place: LedgerPlace,
+
+    /// Key file of the ledger [default: cape/ledger.key in the user's data folder]
+    #[arg(long, env = "CAPE_LEDGER_KEY", value_name = "FILE")]
+    pub(crate) ledger_key: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use cape::context::Context;
+use cape::tokens::Context;
 use cape_models::{Arithmetic, Precision};
 use clap::{Args, Subcommand};
 

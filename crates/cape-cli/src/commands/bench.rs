@@ -7,15 +7,11 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cape::assemble::assemble;
-use cape::context::Context;
-use cape::keep::KeepList;
+use cape::Epsilon;
 use cape::mechanism::Mechanism;
 use cape::mechanism::cape_paper::{CapePaper, Settings};
-use cape::privacy::Epsilon;
 use cape::rng::{self, CryptoRng, Generator};
-use cape::text::{Piece, Tokens};
-use cape::tokenizer::Tokenizer;
+use cape::tokens::{Context, KeepList, Piece, Tokenizer, Tokens, assemble};
 use cape_models::{Device, Options};
 use serde::Serialize;
 

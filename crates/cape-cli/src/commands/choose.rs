@@ -2,12 +2,8 @@
 
 use std::fmt::Write as _;
 
-use cape::law::Shape;
-use cape::levels::Profile;
-use cape::lexicon::Lexicon;
-use cape::mechanism::cape::{Cape, EPSILON, SHAPE, Settings};
-use cape::privacy::Epsilon;
-use cape::text::Level;
+use cape::mechanism::cape::{EPSILON, SHAPE, Settings};
+use cape::{Cape, Epsilon, Level, Lexicon, Profile, Shape};
 use cape_eval::choice::{Choice, Nearness, best};
 use cape_eval::data::{Columns, Data};
 use cape_eval::grid::Grid;
@@ -88,7 +84,7 @@ fn tried(data: &Data, profile: Profile, nearness: &Nearness) -> Done<Vec<Choice>
         chat: None,
     };
     let grid = Grid { data, methods: &subjects, epsilons: &EPSILONS, seeds: &seeds, tools: &tools };
-    let progress = output::Progress::new(grid.len(), "releases");
+    let progress = output::Progress::new(grid.releases(), "releases");
     let ran = grid.run_unwritten(&|done| progress.at(done));
     progress.finish();
     let attacked = Measure::PrivacyOn(Attack::Bayes, PROTECTED_WORDS.to_owned());

@@ -8,9 +8,7 @@ mod table;
 
 use std::net::IpAddr;
 
-use cape::law::Shape;
-use cape::levels::Profile;
-use cape::privacy::Epsilon;
+use cape::{Epsilon, Profile, Shape};
 use cape_eval::data::{Columns, Data, Item};
 use cape_eval::floor::floors;
 use cape_eval::grid::Grid;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use cape::mechanism::Mechanism;
 use cape::mechanism::cape_paper::{CapePaper, Explanation};
-use cape::text::TokenId;
+use cape::tokens::TokenId;
 use cape_models::Device;
 use serde::Serialize;
 

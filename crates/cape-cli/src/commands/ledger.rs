@@ -5,27 +5,30 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use cape_ledger::{Account, Book, Day, Each, Left, Limits, Micros};
+use cape::lexicon::Lexicon;
+use cape::mechanism::cape::Cape;
+use cape_ledger::{Book, Cost, Day, Each, Forget, Key, Ledger, Left, Limits, Micros, Spending};
 use serde::Serialize;
 
-use crate::args::{ExportFormat, LedgerArgs, LedgerCommand};
+use crate::args::{ExportFormat, ForgetArgs, LedgerArgs, LedgerCommand};
 use crate::failure::{Done, Failure, io};
-use crate::output;
-use crate::settings::{File, LedgerPlace, Setting};
+use crate::settings::{File, LedgerPlace, ProxySettings, Setting};
+use crate::{input, output};
 
 pub(crate) fn run(args: &LedgerArgs) -> Done {
     let file = File::read(None)?.proxy;
     match &args.command {
         LedgerCommand::Show { place, limits, days, json } => {
-            let (accounts, remembered) = read(&url(&place.clone().or(file.ledger))?)?;
+            let (spending, answers) = read(&url(&place.clone().or(file.ledger))?)?;
             let limits = limits.clone().or(file.limits).into();
             let today = Day::of(SystemTime::now());
-            let view = View::new(&accounts, remembered, &limits, today, *days);
+            let view = View::new(&spending, answers, &limits, today, *days);
             output::print(&if *json { output::json_pretty(&view) } else { view.table() })
         }
         LedgerCommand::Export { place, format } => {
             export(&read(&url(&place.clone().or(file.ledger))?)?.0, *format)
         }
+        LedgerCommand::Forget(args) => forget(args, file),
     }
 }
 
@@ -54,27 +57,69 @@ pub(super) fn data(name: &str) -> Done<PathBuf> {
     Ok(folder.join("cape").join(name))
 }
 
-/// All accounts, and how many messages are remembered.
-fn read(url: &str) -> Done<(Vec<Account>, u64)> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| io("cannot wait for the database".into(), &error))?;
-    runtime.block_on(async {
+/// The ledger's key file.
+pub(super) fn key(place: Option<&PathBuf>) -> Done<PathBuf> {
+    place.map_or_else(|| data("ledger.key"), |key| Ok(key.clone()))
+}
+
+/// What was spent, and how many answers are remembered.
+fn read(url: &str) -> Done<(Vec<Spending>, u64)> {
+    wait(async {
         let book = Book::open(url).await?;
-        Ok::<_, Failure>((book.accounts().await?, book.remembered().await?))
+        Ok::<_, Failure>((book.spending().await?, book.remembered().await?))
     })
 }
 
-fn export(accounts: &[Account], format: ExportFormat) -> Done {
+fn wait<T>(work: impl Future<Output = Done<T>>) -> Done<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| io("cannot wait for the database".into(), &error))?;
+    runtime.block_on(work)
+}
+
+/// Has the next use of a map open another one.
+fn forget(args: &ForgetArgs, file: ProxySettings) -> Done {
+    let url = url(&args.place.clone().or(file.ledger))?;
+    let key = key(args.ledger_key.as_ref().or(file.ledger_key.as_ref()))?;
+    let words = if args.word { words(&input::stdin()?)? } else { Vec::new() };
+    let what = match &args.conversation {
+        Some(name) => Forget::Conversation(name),
+        None if args.word => Forget::Words(&words),
+        None => Forget::Maps,
+    };
+    let accounts = wait(async {
+        let ledger = Ledger::open_existing(&url, Key::open_existing(&key)?).await?;
+        let accounts = ledger.forget(&args.name, what).await?;
+        ledger.close().await;
+        Ok::<_, Failure>(accounts)
+    })?;
+    output::print(&format!("accounts: {accounts}; what was spent stays spent\n"))
+}
+
+/// The words of a text, as the ledger names them: whatever their case, and with any profile.
+fn words(text: &str) -> Done<Vec<Vec<u8>>> {
+    let settings = cape::mechanism::cape::Settings { any_script: true, ..Default::default() };
+    let plan = Cape::new(Lexicon::embedded(), settings)?.plan(text)?;
+    let words: Vec<Vec<u8>> = plan.keys.iter().map(cape::levels::Key::word).collect();
+    if words.is_empty() {
+        return Err(Failure::usage(
+            "there is no word on standard input",
+            "give the word to forget there",
+        ));
+    }
+    Ok(words)
+}
+
+fn export(spending: &[Spending], format: ExportFormat) -> Done {
     let mut out = match format {
         ExportFormat::Jsonl => String::new(),
-        ExportFormat::Csv => "key,day,releases,draws,epsilon\n".to_owned(),
+        ExportFormat::Csv => "key,day,releases,draws,maps,epsilon\n".to_owned(),
     };
-    for account in accounts {
-        let Account { spender, day, releases, draws, epsilon } = account;
+    for spent in spending {
+        let Spending { spender, day, releases, cost: Cost { draws, maps, epsilon } } = spent;
         let line = match format {
-            ExportFormat::Jsonl => output::json(&DayRow::of(account)),
+            ExportFormat::Jsonl => output::json(&DayRow::of(spent)),
             // hexadecimal digits, a date and numbers: nothing to quote
-            ExportFormat::Csv => format!("{spender},{day},{releases},{draws},{epsilon}"),
+            ExportFormat::Csv => format!("{spender},{day},{releases},{draws},{maps},{epsilon}"),
         };
         let _ = writeln!(out, "{line}");
     }
@@ -88,8 +133,8 @@ struct View<'a> {
     days: Vec<DayRow<'a>>,
     keys: Vec<KeyRow<'a>>,
     all: Sum,
-    left_today: Option<Micros>,
-    left: Option<Micros>,
+    #[serde(flatten)]
+    left: Rest,
     remembered: u64,
 }
 
@@ -106,71 +151,99 @@ struct KeyRow<'a> {
     key: &'a str,
     #[serde(flatten)]
     sum: Sum,
-    left_today: Option<Micros>,
-    left: Option<Micros>,
+    #[serde(flatten)]
+    left: Rest,
 }
 
 #[derive(Clone, Copy, Default, Serialize)]
 struct Sum {
     releases: u64,
     draws: u64,
+    maps: u64,
     epsilon: Micros,
 }
 
+/// What limits leave: of ε, and of maps.
+#[derive(Serialize)]
+struct Rest {
+    left_today: Option<Micros>,
+    left: Option<Micros>,
+    maps_left_today: Option<u64>,
+    maps_left: Option<u64>,
+}
+
 impl Sum {
-    fn add(&mut self, account: &Account) {
-        self.releases += account.releases;
-        self.draws = self.draws.saturating_add(account.draws);
-        self.epsilon = self.epsilon.plus(account.epsilon);
+    fn add(&mut self, spent: &Spending) {
+        let Cost { draws, maps, epsilon } = self.cost().plus(spent.cost);
+        *self = Self { releases: self.releases + spent.releases, draws, maps, epsilon };
+    }
+
+    fn cost(&self) -> Cost {
+        Cost { draws: self.draws, maps: self.maps, epsilon: self.epsilon }
+    }
+
+    fn cells(&self) -> [String; 4] {
+        let Self { releases, draws, maps, epsilon } = self;
+        [releases.to_string(), draws.to_string(), maps.to_string(), epsilon.to_string()]
     }
 }
 
 impl<'a> DayRow<'a> {
-    fn of(account: &'a Account) -> Self {
+    fn of(spent: &'a Spending) -> Self {
         let mut sum = Sum::default();
-        sum.add(account);
-        Self { key: &account.spender, day: account.day.to_string(), sum }
+        sum.add(spent);
+        Self { key: &spent.spender, day: spent.day.to_string(), sum }
     }
 }
 
 impl<'a> View<'a> {
     fn new(
-        accounts: &'a [Account],
+        spending: &'a [Spending],
         remembered: u64,
         limits: &Limits,
         today: Day,
         days: Option<u32>,
     ) -> Self {
-        let (mut all, mut all_today) = (Sum::default(), Micros::ZERO);
-        let mut keys: BTreeMap<&str, (Sum, Micros)> = BTreeMap::new();
-        for account in accounts {
-            let (sum, spent_today) = keys.entry(&account.spender).or_default();
-            sum.add(account);
-            all.add(account);
-            if account.day == today {
-                *spent_today = account.epsilon;
-                all_today = all_today.plus(account.epsilon);
+        let (mut all, mut all_today) = (Sum::default(), Cost::default());
+        let mut keys: BTreeMap<&str, (Sum, Cost)> = BTreeMap::new();
+        for spent in spending {
+            let (sum, spent_today) = keys.entry(&spent.spender).or_default();
+            sum.add(spent);
+            all.add(spent);
+            if spent.day == today {
+                *spent_today = spent.cost;
+                all_today = all_today.plus(spent.cost);
             }
         }
-        let left = |key: Micros, key_day: Micros| -> Left {
-            limits.left(&Each { key_day, key, day: all_today, total: all.epsilon })
+        let left = |key: Cost, key_day: Cost| -> Left {
+            limits.left(&Each { key_day, key, day: all_today, total: all.cost() })
         };
-        let all_left = left(Micros::ZERO, Micros::ZERO);
+        let of_all = left(Cost::default(), Cost::default());
         let since = days.map(|days| today.before(days));
-        let shown = accounts.iter().filter(|account| since.is_none_or(|since| account.day > since));
+        let shown = spending.iter().filter(|spent| since.is_none_or(|since| spent.day > since));
         Self {
             today: today.to_string(),
             days: shown.map(DayRow::of).collect(),
             keys: keys
                 .into_iter()
                 .map(|(key, (sum, spent_today))| {
-                    let left = left(sum.epsilon, spent_today);
-                    KeyRow { key, sum, left_today: left.key_day, left: left.key }
+                    let left = left(sum.cost(), spent_today);
+                    let left = Rest {
+                        left_today: left.key_day,
+                        left: left.key,
+                        maps_left_today: left.maps.key_day,
+                        maps_left: left.maps.key,
+                    };
+                    KeyRow { key, sum, left }
                 })
                 .collect(),
             all,
-            left_today: all_left.day,
-            left: all_left.total,
+            left: Rest {
+                left_today: of_all.day,
+                left: of_all.total,
+                maps_left_today: of_all.maps.day,
+                maps_left: of_all.maps.total,
+            },
             remembered,
         }
     }
@@ -179,22 +252,25 @@ impl<'a> View<'a> {
         if self.keys.is_empty() {
             return "nothing was spent yet\n".into();
         }
-        let mut days = vec![row(["day", "key", "releases", "draws", "ε"])];
+        let mut days = vec![row(["day", "key", "releases", "draws", "maps", "ε"])];
         days.extend(self.days.iter().map(|day| {
-            let [releases, draws, epsilon] = day.sum.cells();
-            [day.day.clone(), name(day.key), releases, draws, epsilon]
+            let [releases, draws, maps, epsilon] = day.sum.cells();
+            [day.day.clone(), name(day.key), releases, draws, maps, epsilon]
         }));
-        let mut keys = vec![row(["key", "releases", "draws", "ε", "ε left today", "ε left"])];
-        keys.extend(self.keys.iter().map(|key| {
-            let [releases, draws, epsilon] = key.sum.cells();
-            [name(key.key), releases, draws, epsilon, left(key.left_today), left(key.left)]
-        }));
-        let [releases, draws, epsilon] = self.all.cells();
-        let (today, ever) = (left(self.left_today), left(self.left));
-        keys.push(["all keys".into(), releases, draws, epsilon, today, ever]);
+        let heads = ["key", "releases", "draws", "maps", "ε"];
+        let lefts = ["ε left today", "ε left", "maps left today", "maps left"];
+        let mut keys = vec![row([
+            heads[0], heads[1], heads[2], heads[3], heads[4], lefts[0], lefts[1], lefts[2],
+            lefts[3],
+        ])];
+        keys.extend(self.keys.iter().map(|key| line(name(key.key), &key.sum, &key.left)));
+        keys.push(line("all keys".into(), &self.all, &self.left));
         let days = if self.days.is_empty() { String::new() } else { align(&days, 2) + "\n" };
         format!(
-            "{days}{}\ntoday is {} (UTC); messages remembered: {}\n",
+            "{days}{}\n\
+             draws: words that were drawn for, once in each map; each costs the same ε, whatever the word\n\
+             maps: how often all words could be drawn anew; a forgotten account or word opens another\n\
+             today is {} (UTC); answers remembered: {}\n",
             align(&keys, 1),
             self.today,
             self.remembered
@@ -202,10 +278,13 @@ impl<'a> View<'a> {
     }
 }
 
-impl Sum {
-    fn cells(&self) -> [String; 3] {
-        [self.releases.to_string(), self.draws.to_string(), self.epsilon.to_string()]
-    }
+/// A row of the table of keys.
+fn line(name: String, sum: &Sum, rest: &Rest) -> [String; 9] {
+    let [releases, draws, maps, epsilon] = sum.cells();
+    let left = [left(rest.left_today), left(rest.left)];
+    let maps_left = [self::left(rest.maps_left_today), self::left(rest.maps_left)];
+    let ([today, ever], [maps_today, maps_ever]) = (left, maps_left);
+    [name, releases, draws, maps, epsilon, today, ever, maps_today, maps_ever]
 }
 
 fn row<const N: usize>(cells: [&str; N]) -> [String; N] {
@@ -217,7 +296,7 @@ fn name(spender: &str) -> String {
     spender.chars().take(12).collect()
 }
 
-fn left(left: Option<Micros>) -> String {
+fn left(left: Option<impl ToString>) -> String {
     left.map_or_else(|| "no limit".into(), |left| left.to_string())
 }
 

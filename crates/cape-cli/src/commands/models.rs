@@ -1,6 +1,6 @@
 //! `cape models`
 
-use cape::text::Piece;
+use cape::tokens::Piece;
 use cape_models::{
     DEFAULT, Files, Hub, HubError, HubName, Options, PullProgress, Remote, SentenceEncoder, pull,
 };

@@ -2,10 +2,7 @@
 
 use std::io::BufRead;
 
-use cape::ReleaseJson;
-use cape::rng::Secret;
-use cape::sanitizer::Sanitizer;
-use cape::text::Release;
+use cape::{Release, ReleaseJson, Sanitizer, Secret};
 use rayon::prelude::*;
 
 use crate::args::PerturbArgs;

@@ -18,7 +18,12 @@ use crate::settings::{self, File, ProxySettings, Setting};
 use crate::{mechanism, output};
 
 pub(crate) fn run(args: &ServeArgs) -> Done {
-    let proxy = args.proxy.clone().or(File::read(args.file.config.as_deref())?.proxy);
+    if let (true, Some(preset)) = (args.show, args.proxy.preset) {
+        return output::print(preset.toml());
+    }
+    let given = args.proxy.clone();
+    let proxy =
+        File::with_preset(given.clone().or(File::read(args.file.config.as_deref())?.proxy))?;
     let settings = Settings::from(proxy.clone());
     let Some(upstream) = settings.upstream.clone() else {
         return Err(Failure::usage(
@@ -56,8 +61,9 @@ pub(crate) fn run(args: &ServeArgs) -> Done {
         tracing::info!(target: "cape_proxy", %address, "listening");
     };
     let config = args.file.config.clone();
-    let reload = move || match File::read(config.as_deref()) {
-        Ok(file) => Some(file.proxy.policy.unwrap_or_default()),
+    let read = move || File::with_preset(given.clone().or(File::read(config.as_deref())?.proxy));
+    let reload = move || match read() {
+        Ok(proxy) => Some(proxy.policy.policy()),
         Err(failure) => {
             output::note(&failure.during("the policy stays as it was"));
             None
@@ -69,10 +75,7 @@ pub(crate) fn run(args: &ServeArgs) -> Done {
 /// The ledger, made where there is none.
 fn open_ledger(proxy: &ProxySettings, runtime: &Runtime) -> Done<Ledger> {
     let url = ledger::url(&proxy.ledger)?;
-    let key = match &proxy.ledger_key {
-        Some(key) => key.clone(),
-        None => ledger::data("ledger.key")?,
-    };
+    let key = ledger::key(proxy.ledger_key.as_ref())?;
     if proxy.ledger_key.is_none() || !proxy.ledger.is_given() {
         make_data_folder()?;
     }

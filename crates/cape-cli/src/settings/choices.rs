@@ -1,10 +1,12 @@
 //! Settings that are one of a few names, and what help says of each.
 
-use cape::context::Context;
-use cape::levels::Profile;
-use cape::units;
+use std::str::FromStr;
+
+use cape::tokens::Context;
+use cape::{Profile, Wanted, units};
 use cape_models::Arithmetic;
 use cape_models::BaselineKind;
+use cape_proxy::Memory;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde::Deserialize;
 
@@ -31,6 +33,15 @@ pub(crate) fn profiles() -> impl TypedValueParser<Value = Profile> {
     )
 }
 
+pub(crate) fn memories() -> impl TypedValueParser<Value = Memory> {
+    let about = [
+        "For an API key and a user id, as long as they last",
+        "In one conversation: what a word becomes in several can be compared",
+        "In one request: all words are drawn, and paid for, again each time",
+    ];
+    one_of(Memory::ALL, Memory::as_str, about)
+}
+
 pub(crate) fn contexts() -> impl TypedValueParser<Value = Context> {
     let released = "What was released so far and the kept words: a token costs the bound once";
     let raw = "The true prompt, as in the paper: a token costs the bound at every position";
@@ -45,6 +56,33 @@ pub(crate) fn arithmetics() -> impl TypedValueParser<Value = Arithmetic> {
         "Weights and activations of 8 bits: the fastest and the least exact",
     ];
     one_of(Arithmetic::ALL, Arithmetic::name, about)
+}
+
+/// What is put back into answers: a list in the file, names with commas between them as a flag.
+#[derive(Clone, Deserialize)]
+#[serde(try_from = "Vec<String>")]
+pub(crate) struct Restored(pub(super) Vec<Wanted>);
+
+impl TryFrom<Vec<String>> for Restored {
+    type Error = String;
+
+    fn try_from(names: Vec<String>) -> Result<Self, String> {
+        let named = |name: &String| Wanted::ALL.into_iter().find(|own| own.as_str() == name);
+        let unknown = || {
+            let all = Wanted::ALL.map(Wanted::as_str).join(", ");
+            format!("unknown name, expected any of {all}")
+        };
+        names.iter().map(|name| named(name).ok_or_else(unknown)).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+impl FromStr for Restored {
+    type Err = String;
+
+    fn from_str(names: &str) -> Result<Self, String> {
+        let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
+        Self::try_from(names.map(str::to_owned).collect::<Vec<_>>())
+    }
 }
 
 /// The kind of a text.
@@ -103,5 +141,19 @@ impl TryFrom<String> for MechanismName {
         found.ok_or_else(|| {
             format!("unknown mechanism, expected one of {}", Self::ALL.map(Self::as_str).join(", "))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_to_put_back_are_listed() {
+        let read = |names: &str| names.parse::<Restored>().map(|Restored(wanted)| wanted);
+        assert_eq!(read("").unwrap(), []);
+        assert_eq!(read("values, persons").unwrap(), [Wanted::Values, Wanted::Persons]);
+        let error = read("persons,people").unwrap_err();
+        assert!(error.contains("persons, identifiers, other-names, values"), "{error}");
     }
 }

@@ -3,10 +3,11 @@
 use std::ops::Range;
 use std::path::Path;
 
+use cape_proxy::Action;
 use serde::Deserialize;
 use toml::de::DeTable;
 
-use super::{ProxySettings, Settings};
+use super::{ProxySettings, Setting, Settings};
 use crate::failure::{Done, Failure, io};
 
 const FILE: &str = "cape.toml";
@@ -62,6 +63,22 @@ impl File {
         Ok(file)
     }
 
+    /// The settings of a proxy, with those of its preset where flags and file leave them out.
+    pub(crate) fn with_preset(proxy: ProxySettings) -> Done<ProxySettings> {
+        let Some(preset) = proxy.preset else { return Ok(proxy) };
+        let mut file = Self::parse(preset.toml()).map_err(|Wrong { message, .. }| {
+            Failure::usage(
+                format!("the preset {}: {message}", preset.name()),
+                "it is a defect of cape",
+            )
+        })?;
+        if proxy.allow_system.is_some() {
+            // a list of lines that pass is for prompts that do not pass as a whole
+            file.proxy.policy.system = Some(Action::Perturb);
+        }
+        Ok(proxy.or(file.proxy))
+    }
+
     /// Each group takes its own keys; a key that no group has is a mistake.
     pub(super) fn parse(text: &str) -> Result<Self, Wrong> {
         let known = Settings::default().fields();
@@ -87,7 +104,8 @@ impl File {
         let (Settings { cape, baseline, .. }, proxy) = (&mut self.settings, &mut self.proxy);
         let paths = [&mut baseline.vectors, &mut baseline.corpus];
         let tls = [&mut proxy.tls_certificate, &mut proxy.tls_key];
-        for path in paths.into_iter().chain(tls).flatten() {
+        let lists = [&mut proxy.allow_system, &mut proxy.learn_system];
+        for path in paths.into_iter().chain(tls).chain(lists).flatten() {
             *path = folder.join(&*path);
         }
         for list in [&mut cape.protect, &mut cape.keep, &mut cape.ordinary] {

@@ -4,14 +4,17 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use cape_ledger::{Limits, Micros};
-use cape_proxy::Policy;
+use cape_ledger::{Each, Limits, Micros};
+use cape_proxy::{Memory, PolicyChanges, Preset};
 use clap::Args;
+use clap::builder::TypedValueParser;
 use serde::Deserialize;
 
-use super::{Setting, settings};
+use super::choices::{Restored, memories};
+use super::{Setting, one_of, settings};
 
 /// Headings of `--help`; settings under them are no part of `-h`.
+const INSTRUCTIONS: &str = "System prompts";
 const LEDGER: &str = "Ledger and limits";
 const ANSWERS: &str = "Answers";
 const TLS: &str = "TLS";
@@ -30,6 +33,20 @@ settings! {
         #[arg(long, env = "CAPE_LISTEN", value_name = "ADDRESS")]
         listen: Option<SocketAddr>,
 
+        /// Settings for a program, where neither flags nor cape.toml say otherwise; --show prints them
+        #[arg(long, env = "CAPE_PRESET", value_name = "NAME", value_parser = presets())]
+        preset: Option<Preset>,
+
+        /// List of lines of system prompts that pass unchanged, by their SHA-256 sums
+        ///
+        /// All other lines are treated as `system` in [proxy.policy] says: perturbed, or refused.
+        #[arg(long, env = "CAPE_ALLOW_SYSTEM", value_name = "FILE", help_heading = INSTRUCTIONS)]
+        allow_system: Option<PathBuf>,
+
+        /// Add the lines of all system prompts to such a list: sums alone, never text
+        #[arg(long, env = "CAPE_LEARN_SYSTEM", value_name = "FILE", help_heading = INSTRUCTIONS)]
+        learn_system: Option<PathBuf>,
+
         #[command(flatten, next_help_heading = LEDGER)]
         ledger: LedgerPlace,
 
@@ -38,8 +55,23 @@ settings! {
         #[arg(long, env = "CAPE_LEDGER_KEY", value_name = "FILE", help_heading = LEDGER)]
         ledger_key: Option<PathBuf>,
 
+        /// How long a word becomes the same, and is paid for once [default: account]
+        #[arg(long, env = "CAPE_PROXY_MEMORY", value_name = "LENGTH", value_parser = memories(),
+            help_heading = LEDGER)]
+        memory: Option<Memory>,
+
         #[command(flatten, next_help_heading = LEDGER)]
         limits: LimitSettings,
+
+        /// Which of your words are put back into answers: any of persons, identifiers, other-names (places,
+        /// organisations) and values (numbers, dates), with commas; none if empty [default:
+        /// persons,identifiers]
+        #[arg(long, env = "CAPE_RESTORE", value_name = "NAMES", help_heading = ANSWERS)]
+        restore: Option<Restored>,
+
+        /// Tell the service, in the system prompt, that some details are substitutes
+        #[arg(long, env = "CAPE_NOTICE", help_heading = ANSWERS)]
+        notice: bool,
 
         /// OpenAI-compatible address of a model that rewrites answers with the true prompt at hand
         #[arg(long, env = "CAPE_EXTRACTOR_URL", value_name = "URL", help_heading = ANSWERS)]
@@ -71,7 +103,7 @@ settings! {
         playground_token: Option<String>,
 
         #[arg(skip)]
-        policy: Option<Policy>,
+        policy: PolicyChanges,
         #[arg(skip)]
         max_body: Option<usize>,
         #[arg(skip)]
@@ -83,7 +115,25 @@ settings! {
         #[arg(skip)]
         grace: Option<u64>,
         #[arg(skip)]
+        shared_map: bool,
+        #[arg(skip)]
         remember_days: Option<u32>,
+    }
+}
+
+fn presets() -> impl TypedValueParser<Value = Preset> {
+    let about =
+        ["Anthropic's agent", "OpenAI's agent", "The editor", "The web page for chat models"];
+    one_of(Preset::ALL, Preset::name, about)
+}
+
+impl Setting for PolicyChanges {
+    fn is_given(&self) -> bool {
+        *self != Self::default()
+    }
+
+    fn or(self, file: Self) -> Self {
+        Self::or(self, file)
     }
 }
 
@@ -122,12 +172,39 @@ settings! {
         /// ε that all keys together may spend in total
         #[arg(long = "limit-total", env = "CAPE_LIMIT_TOTAL", value_name = "EPSILON")]
         total: Option<Micros>,
+
+        /// Maps that a key may open in a day (UTC)
+        #[arg(long = "limit-maps-key-day", env = "CAPE_LIMIT_MAPS_KEY_DAY", value_name = "MAPS")]
+        maps_key_day: Option<u64>,
+
+        /// Maps that a key may open in total
+        #[arg(long = "limit-maps-key", env = "CAPE_LIMIT_MAPS_KEY", value_name = "MAPS")]
+        maps_key: Option<u64>,
+
+        /// Maps that all keys together may open in a day (UTC)
+        #[arg(long = "limit-maps-day", env = "CAPE_LIMIT_MAPS_DAY", value_name = "MAPS")]
+        maps_day: Option<u64>,
+
+        /// Maps that all keys together may open in total
+        #[arg(long = "limit-maps-total", env = "CAPE_LIMIT_MAPS_TOTAL", value_name = "MAPS")]
+        maps_total: Option<u64>,
     }
 }
 
 impl From<LimitSettings> for Limits {
-    fn from(LimitSettings { key_day, key, day, total }: LimitSettings) -> Self {
-        Self { key_day, key, day, total }
+    fn from(given: LimitSettings) -> Self {
+        Self {
+            key_day: given.key_day,
+            key: given.key,
+            day: given.day,
+            total: given.total,
+            maps: Each {
+                key_day: given.maps_key_day,
+                key: given.maps_key,
+                day: given.maps_day,
+                total: given.maps_total,
+            },
+        }
     }
 }
 
@@ -141,6 +218,8 @@ impl From<ProxySettings> for cape_proxy::Settings {
             max_requests: given.max_requests.unwrap_or(default.max_requests),
             timeout: given.timeout.unwrap_or(default.timeout),
             idle_timeout: given.idle_timeout.unwrap_or(default.idle_timeout),
+            restore: given.restore.map_or(default.restore, |Restored(wanted)| wanted),
+            notice: given.notice,
             extractor_url: given.extractor_url,
             extractor_model: given.extractor_model,
             extractor_elsewhere: given.extractor_elsewhere,
@@ -149,9 +228,13 @@ impl From<ProxySettings> for cape_proxy::Settings {
             tls_key: given.tls_key,
             ledger: given.ledger.ledger,
             ledger_key: given.ledger_key,
+            memory: given.memory.unwrap_or_default(),
+            shared_map: given.shared_map,
             remember_days: given.remember_days.unwrap_or(default.remember_days),
             limits: given.limits.into(),
-            policy: given.policy.unwrap_or_default(),
+            allow_system: given.allow_system,
+            learn_system: given.learn_system,
+            policy: given.policy.policy(),
         }
     }
 }

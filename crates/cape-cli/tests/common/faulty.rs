@@ -10,10 +10,9 @@ use std::io::BufRead;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cape::context::Context;
-use cape::keep::KeepList;
+use cape::Epsilon;
 use cape::mechanism::cape_paper::{CapePaper, Settings};
-use cape::privacy::Epsilon;
+use cape::tokens::{Context, KeepList};
 use faults::{Fault, release};
 use rand::Rng;
 

@@ -15,8 +15,7 @@ pub enum Sentiment {
 
 impl Sentiment {
     /// The label that an answer gives, if it can be read.
-    #[must_use]
-    pub fn read(answer: &str) -> Option<Self> {
+    pub(crate) fn read(answer: &str) -> Option<Self> {
         either(answer, ("positive", Self::Positive), ("negative", Self::Negative))
     }
 }
@@ -32,8 +31,7 @@ pub enum Entailed {
 
 impl Entailed {
     /// The label that an answer gives, if it can be read.
-    #[must_use]
-    pub fn read(answer: &str) -> Option<Self> {
+    pub(crate) fn read(answer: &str) -> Option<Self> {
         either(answer, ("yes", Self::Yes), ("no", Self::No))
     }
 }
@@ -49,8 +47,7 @@ pub enum Better {
 
 impl Better {
     /// The label that an answer gives, if it can be read.
-    #[must_use]
-    pub fn read(answer: &str) -> Option<Self> {
+    pub(crate) fn read(answer: &str) -> Option<Self> {
         either(answer, ("a", Self::A), ("b", Self::B))
     }
 }

@@ -30,13 +30,11 @@ const COMPARISON: &str = "Two assistants answered the same request. Decide which
      asks for: correct, complete, and in the form that was asked for. Answer with A or B alone.";
 
 /// Is a sentence of SST-2 positive or negative?
-#[must_use]
 pub(crate) fn sst2(content: &str) -> [Message; 2] {
     ask(SST2, format!("----\"Content\": {content}"))
 }
 
 /// Does a sentence of QNLI answer a question?
-#[must_use]
 pub(crate) fn qnli(question: &str, sentence: &str) -> [Message; 2] {
     ask(QNLI, format!("----\"Question\": {question}\n----\"Context\": {sentence}"))
 }
@@ -51,8 +49,7 @@ pub fn generation(prefix: &str) -> [Message; 2] {
 }
 
 /// How does a text go on, given how another one like it went on?
-#[must_use]
-pub fn extraction(prefix: &str, noisy: &str) -> [Message; 2] {
+pub(crate) fn extraction(prefix: &str, noisy: &str) -> [Message; 2] {
     let fields = format!(
         "----\"Prefix Text\": {prefix}\n----\"Perturbed Generation\": {noisy}\n----\"Extended Text\":"
     );
@@ -60,13 +57,11 @@ pub fn extraction(prefix: &str, noisy: &str) -> [Message; 2] {
 }
 
 /// Asks for a text as it was before it was released.
-#[must_use]
 pub(crate) fn restoration(released: &str) -> [Message; 2] {
     ask(RESTORATION, format!("----\"Text\": {released}"))
 }
 
 /// Which of two answers to a request is better?
-#[must_use]
 pub(crate) fn comparison(request: &str, a: &str, b: &str) -> [Message; 2] {
     let fields = format!(
         "----\"Request\": {request}\n----\"Answer A\": {a}\n----\"Answer B\": {b}\n----\"Better answer\":"

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use cape::Why;
 use cape::metric::rouge_l;
-use cape::text::{Outcome, ReleasedToken, Why};
+use cape::tokens::{Outcome, ReleasedToken};
 
 use super::prompts;
 use crate::chat::{ChatError, Client, Options};
@@ -25,7 +26,6 @@ pub fn guess(client: &Client, released: &str, options: &Options) -> Result<Strin
 }
 
 /// Compares a guess with the prompt and the outcomes of its tokens.
-#[must_use]
 pub(crate) fn restored(original: &str, tokens: &[ReleasedToken], guess: &str) -> Restored {
     let places = |wanted: fn(Outcome) -> bool| -> Vec<Range<usize>> {
         let tokens = tokens.iter().filter(|token| wanted(token.outcome));
@@ -44,8 +44,7 @@ pub(crate) fn restored(original: &str, tokens: &[ReleasedToken], guess: &str) ->
 /// How many of the prompt's sensitive words occur in a guess, in whatever order: each as often as it
 /// stands in both. A word is sensitive if a part of it is: `sensitive` has the places of those in
 /// bytes.
-#[must_use]
-pub fn recall(original: &str, sensitive: &[Range<usize>], guess: &str) -> Hits {
+pub(crate) fn recall(original: &str, sensitive: &[Range<usize>], guess: &str) -> Hits {
     let mut left: HashMap<String, u32> = HashMap::new();
     for (_, word) in words(guess) {
         *left.entry(word.to_lowercase()).or_default() += 1;
@@ -78,7 +77,7 @@ fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use cape::text::TokenId;
+    use cape::tokens::TokenId;
 
     use super::*;
 

@@ -36,16 +36,14 @@ pub struct Format {
 
 impl Rules {
     /// Whether all facts and all rules of form hold.
-    #[must_use]
-    pub fn pass(&self, answer: &str) -> bool {
+    pub(crate) fn pass(&self, answer: &str) -> bool {
         let lower = answer.to_lowercase();
         let holds = |fact: &Vec<String>| fact.iter().any(|words| lower.contains(words.as_str()));
         self.facts.iter().all(holds) && self.format.holds(answer)
     }
 
     /// The share of the details that an answer has; none if there are none.
-    #[must_use]
-    pub fn details(&self, answer: &str) -> Option<f64> {
+    pub(crate) fn details(&self, answer: &str) -> Option<f64> {
         let lower = answer.to_lowercase();
         let there = self.details.iter().filter(|detail| lower.contains(&detail.to_lowercase()));
         (!self.details.is_empty()).then(|| there.count() as f64 / self.details.len() as f64)

@@ -6,7 +6,9 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use cape_ledger::{Book, Cost, Fresh, Key, Ledger, Limits, Micros, Place};
+use cape_ledger::{
+    Account, Book, Cost, Draw, Error, Key, Lasts, Ledger, Limits, Map, Micros, Place, Whose,
+};
 use sqlx::{AnyConnection, Connection, Row};
 use tempfile::TempDir;
 
@@ -123,12 +125,33 @@ pub fn in_total(limit: f64) -> Limits {
     Limits { total: Some(epsilon(limit)), ..Limits::default() }
 }
 
-/// A message of `tokens` tokens at ε = 1.5 each.
-pub fn fresh(place: Place, text: &str, tokens: u64) -> Fresh {
-    Fresh { place, text: text.to_owned(), cost: Cost::new(tokens, 1.5) }
+/// The loss of a draw, in tests.
+pub const EACH: f64 = 1.5;
+
+/// The map of the user's words that lasts for the account.
+pub const LASTING: Map = Map { whose: Whose::User, lasts: Lasts::Account };
+
+/// Draws for these words.
+pub fn draws(map: Map, words: &[&str]) -> Vec<Draw> {
+    let draw =
+        |word: &&str| Draw { map, from: word.as_bytes().into(), word: word.as_bytes().into() };
+    words.iter().map(draw).collect()
+}
+
+/// Pays for the draws of some words at [`EACH`], and says what that cost.
+pub async fn pay(
+    ledger: &Ledger,
+    account: &Account,
+    words: &[&str],
+    limits: &Limits,
+    now: SystemTime,
+) -> Result<Cost, Error> {
+    let receipt = ledger.charge(account, &draws(LASTING, words), EACH, limits, now).await?;
+    assert_eq!(receipt.secrets.len(), words.len());
+    Ok(receipt.spent)
 }
 
 /// The place of one message that is said first.
 pub fn place(ledger: &Ledger, who: &str, text: &str) -> Place {
-    ledger.conversation(&ledger.spender(who.as_bytes()), "settings").next("user", text)
+    ledger.conversation(&ledger.account(who.as_bytes(), "")).next("assistant", text)
 }

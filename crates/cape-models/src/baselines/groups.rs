@@ -11,7 +11,7 @@
 mod cache;
 mod nearest;
 
-use cape::model::Embeddings;
+use cape::tokens::Embeddings;
 
 pub(super) use self::cache::{GroupsFrom, load_or_make};
 use self::nearest::{Left, Plan};

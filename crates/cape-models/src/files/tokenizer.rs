@@ -4,8 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
-use cape::text::TokenId;
-use cape::tokenizer::{BpeParts, Pattern, Tokenizer};
+use cape::tokens::{BpeParts, Pattern, TokenId, Tokenizer};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokenizers::Tokenizer as Library;

@@ -7,10 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cape::model::{Embeddings, LanguageModel, View};
-use cape::text::TokenId;
-use cape::utility::Calibration;
-use cape::vocab::Vocab;
+use cape::tokens::{Calibration, Embeddings, LanguageModel, TokenId, View, Vocab};
 use rayon::prelude::*;
 use rten_gemm::{GemmExecutor, GemmInputA, GemmInputB, GemmOptions};
 use rten_simd::SimdOp;
@@ -326,7 +323,7 @@ impl Heads {
 mod tests {
     use std::sync::Mutex;
 
-    use cape::model::Memory;
+    use cape::tokens::Memory;
 
     use super::*;
     use crate::files::Matrix;

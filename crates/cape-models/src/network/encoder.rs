@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use cape::model::Embeddings;
-use cape::text::TokenId;
+use cape::tokens::{Embeddings, TokenId};
 use cape_kernels::{Attention, Bias};
 
 use super::layers::{Input, LayerNorm, Linear, gather, gelu};

@@ -1,6 +1,6 @@
 //! GPT-2: learned positions, layer normalisation before each part, a tied head.
 
-use cape::model::Embeddings;
+use cape::tokens::Embeddings;
 use rten_simd::SimdUnaryOp;
 use rten_vecmath::ApproxGelu;
 use serde::Deserialize;

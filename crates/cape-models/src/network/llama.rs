@@ -1,7 +1,7 @@
 //! Llama-shaped networks (Llama, SmolLM2, Qwen2): rotary positions, RMS normalisation, keys and
 //! values shared among heads, gated feed-forward layers.
 
-use cape::model::Embeddings;
+use cape::tokens::Embeddings;
 use rayon::prelude::*;
 use rten_simd::SimdUnaryOp;
 use rten_vecmath::Silu;

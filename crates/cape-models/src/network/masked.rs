@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use cape::model::{Embeddings, LanguageModel, View};
-use cape::text::TokenId;
-use cape::utility::Calibration;
-use cape::vocab::Vocab;
+use cape::tokens::{Calibration, Embeddings, LanguageModel, TokenId, View, Vocab};
 
 use super::bert::{Family, Special};
 use super::encoder::{Encoder, Head, Loader};

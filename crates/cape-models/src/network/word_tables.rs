@@ -3,9 +3,7 @@
 
 use std::sync::Arc;
 
-use cape::model::Embeddings;
-use cape::text::TokenId;
-use cape::vocab::Vocab;
+use cape::tokens::{Embeddings, TokenId, Vocab};
 use cape_kernels::{Bits, Kernel, Rows, Weights};
 use rayon::prelude::*;
 

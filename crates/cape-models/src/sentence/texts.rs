@@ -1,6 +1,6 @@
 //! How a text becomes the input of a sentence encoder.
 
-use cape::text::TokenId;
+use cape::tokens::TokenId;
 use tokenizers::Tokenizer as Library;
 use tokenizers::normalizers::{Lowercase, Sequence};
 

@@ -9,7 +9,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use cape::model::Embeddings;
+use cape::tokens::Embeddings;
 use ring::digest::{Context, SHA256};
 
 use super::gather::{CompactFile, Gather, SkippedWords, Vectors, fit, reserve};

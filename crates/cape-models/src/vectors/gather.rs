@@ -1,6 +1,6 @@
 //! The words that are kept of a file: each once, if it could be written into a text.
 
-use cape::model::Embeddings;
+use cape::tokens::Embeddings;
 
 use super::layout::{Fallible, LARGEST_DIM, MOST_WORDS};
 use super::word_list::WordList;

@@ -1,7 +1,6 @@
 //! The question that several tests ask of models.
 
-use cape::model::{LanguageModel, Memory, View};
-use cape::text::TokenId;
+use cape::tokens::{LanguageModel, Memory, TokenId, View};
 
 /// A row of logits for each position, one per entry that can be drawn.
 pub(crate) fn logits(

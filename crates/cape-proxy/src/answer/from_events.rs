@@ -30,6 +30,8 @@ struct Block {
     begun: Value,
     text: Option<String>,
     input: Option<String>,
+    thinking: Option<String>,
+    signature: Option<String>,
 }
 
 impl StreamedAnswer {
@@ -95,26 +97,34 @@ impl StreamedAnswer {
         if let Some(block) = self.blocks.get_mut(&index) {
             append(&mut self.room, &mut block.text, &delta["text"]);
             append(&mut self.room, &mut block.input, &delta["partial_json"]);
+            append(&mut self.room, &mut block.thinking, &delta["thinking"]);
+            append(&mut self.room, &mut block.signature, &delta["signature"]);
         } else if data["type"] == "content_block_start" {
             let begun = data["content_block"].take();
             let text = begun["text"].as_str().map(str::to_owned);
             self.room = less(self.room, &begun.to_string());
-            self.blocks.insert(index, Block { begun, text, input: None });
+            let block = Block { begun, text, input: None, thinking: None, signature: None };
+            self.blocks.insert(index, block);
         }
     }
 
     fn message(&self) -> Option<Value> {
-        let blocks = self.blocks.values().map(|Block { begun, text, input }| {
-            let mut block = begun.clone();
-            if let Some(text) = text {
-                block["text"] = json!(text);
-            }
-            // a call without arguments has begun with none
-            if let Some(input) = input.as_ref().filter(|input| !input.is_empty()) {
-                block["input"] = serde_json::from_str(input).ok()?;
-            }
-            Some(block)
-        });
+        let blocks =
+            self.blocks.values().map(|Block { begun, text, input, thinking, signature }| {
+                let mut block = begun.clone();
+                for (name, piece) in
+                    [("text", text), ("thinking", thinking), ("signature", signature)]
+                {
+                    if let Some(piece) = piece {
+                        block[name] = json!(piece);
+                    }
+                }
+                // a call without arguments has begun with none
+                if let Some(input) = input.as_ref().filter(|input| !input.is_empty()) {
+                    block["input"] = serde_json::from_str(input).ok()?;
+                }
+                Some(block)
+            });
         Some(json!({ "content": blocks.collect::<Option<Vec<_>>>()? }))
     }
 }
@@ -203,11 +213,16 @@ mod tests {
             delta(1, json("\"b\"}")),
             begin(2, tool(json!({}))),
             delta(2, json("")),
+            begin(3, json!({"type": "thinking", "thinking": "", "signature": ""})),
+            delta(3, json!({"type": "thinking_delta", "thinking": "hm"})),
+            delta(3, json!({"type": "thinking_delta", "thinking": "!"})),
+            delta(3, json!({"type": "signature_delta", "signature": "Eq"})),
             json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}}),
             json!({"type": "message_stop"}),
         ];
         let text = json!({"type": "text", "text": "eins"});
-        let whole = json!({"content": [text, tool(json!({"a": "b"})), tool(json!({}))]});
+        let thinking = json!({"type": "thinking", "thinking": "hm!", "signature": "Eq"});
+        let whole = json!({"content": [text, tool(json!({"a": "b"})), tool(json!({})), thinking]});
         assert_eq!(gathered(AnswerFormat::Message, 1 << 20, &stream), Some(whole));
         stream.remove(7);
         assert_eq!(

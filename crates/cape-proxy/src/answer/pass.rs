@@ -1,41 +1,88 @@
-//! Upstream's answer passed on as it came: whole, or event by event.
+//! Upstream's answer passed on: as it came, or with the user's names; whole, or event by event.
 
 use std::collections::VecDeque;
 
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderMap, Response, header};
+use axum::http::{HeaderMap, HeaderValue, Response, header};
 use futures_util::stream;
+use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::names::Names;
 use super::remember::{AwaitedAnswer, StreamListener};
+use super::restored_events::RestoredEvents;
 use super::sse::Events;
 use crate::fault::{Dialect, Fault};
 use crate::request::headers;
+use crate::request::route::{AnswerFormat, Route};
 use crate::upstream::{self, fault};
 
-/// Upstream's answer as the client gets it, remembered if it is one that may come back.
+/// How many words of an answer were put back.
+const RESTORED: &str = "x-cape-restored";
+
+/// Upstream's answer as it came.
 pub(crate) async fn pass(
     answer: reqwest::Response,
     dialect: Dialect,
     permit: OwnedSemaphorePermit,
-    awaited: Option<AwaitedAnswer>,
 ) -> Result<Response<Body>, Fault> {
     let (status, returned) = (answer.status(), headers::returned(answer.headers()));
-    let awaited = awaited.filter(|_| status.is_success());
     let body = if is_stream(answer.headers()) {
-        let listener = awaited.map(|awaited| StreamListener::new(awaited, None));
-        events(answer, dialect, permit, listener)
+        events(answer, dialect, permit, None, None)
     } else {
-        let bytes = upstream::whole(answer).await?;
-        if let Some(awaited) = awaited {
-            awaited.whole(&bytes).await;
-        }
-        Body::from(bytes)
+        Body::from(upstream::whole(answer).await?)
     };
     let mut response = Response::new(body);
     *response.status_mut() = status;
     *response.headers_mut() = returned;
     Ok(response)
+}
+
+/// Upstream's answer as the client gets it, with its names, and remembered if it is one that may come back.
+pub(crate) async fn give(
+    answer: reqwest::Response,
+    route: &'static Route,
+    permit: OwnedSemaphorePermit,
+    awaited: Option<AwaitedAnswer>,
+    names: Option<Names>,
+) -> Result<Response<Body>, Fault> {
+    let mut returned = headers::returned(answer.headers());
+    let status = answer.status();
+    let body = if is_stream(answer.headers()) {
+        let names = names.filter(|names| !names.is_empty());
+        let listen = if names.is_some() { StreamListener::changed } else { StreamListener::new };
+        let restored = names.map(|names| RestoredEvents::new(names, route.answer));
+        events(answer, route.dialect, permit, awaited.map(listen), restored)
+    } else {
+        let bytes = upstream::whole(answer).await?;
+        let read = awaited.is_some() || names.is_some();
+        let (own, given, count) =
+            if read { named(&bytes, route.answer, names.as_ref()) } else { (None, None, 0) };
+        if let (Some(awaited), Some(own)) = (awaited, own) {
+            awaited.whole(bytes.len(), &own, given.as_ref().unwrap_or(&own)).await;
+        }
+        if names.is_some() {
+            returned.insert(RESTORED, HeaderValue::from(count));
+        }
+        Body::from(given.map_or(bytes, |given| given.to_string().into_bytes()))
+    };
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    *response.headers_mut() = returned;
+    Ok(response)
+}
+
+/// An answer as it came, with names if any were put back, and how many.
+fn named(
+    bytes: &[u8],
+    format: AnswerFormat,
+    names: Option<&Names>,
+) -> (Option<Value>, Option<Value>, usize) {
+    let Ok(own) = serde_json::from_slice::<Value>(bytes) else { return (None, None, 0) };
+    let Some(names) = names.filter(|names| !names.is_empty()) else { return (Some(own), None, 0) };
+    let mut given = own.clone();
+    let count = names.fill_texts(format, &mut given) + names.fill_calls(format, &mut given);
+    (Some(own), (count > 0).then_some(given), count)
 }
 
 fn is_stream(headers: &HeaderMap) -> bool {
@@ -52,6 +99,7 @@ struct State {
     ended: bool,
     dialect: Dialect,
     listener: Option<StreamListener>,
+    restored: Option<RestoredEvents>,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -61,6 +109,7 @@ fn events(
     dialect: Dialect,
     permit: OwnedSemaphorePermit,
     listener: Option<StreamListener>,
+    restored: Option<RestoredEvents>,
 ) -> Body {
     let state = State {
         answer,
@@ -69,6 +118,7 @@ fn events(
         ended: false,
         dialect,
         listener,
+        restored,
         _permit: permit,
     };
     Body::from_stream(stream::unfold(state, |mut state| async move {
@@ -91,6 +141,9 @@ impl State {
             }
             if let Err(fault) = self.read().await {
                 self.ended = true;
+                if let Some(restored) = &mut self.restored {
+                    restored.end(&mut self.ready);
+                }
                 self.ready.push_back(failed(&fault, self.dialect));
             }
         }
@@ -98,12 +151,29 @@ impl State {
 
     async fn read(&mut self) -> Result<(), Fault> {
         let chunk = self.answer.chunk().await.map_err(|error| fault(&error, Fault::Broken))?;
-        let Some(bytes) = chunk else {
+        let mut came = Vec::new();
+        let read = if let Some(bytes) = chunk {
+            self.events.push(&bytes, &mut came).map_err(|_| Fault::Malformed)
+        } else {
             self.ended = true;
-            self.ready.extend(self.events.end().map_err(|_| Fault::Broken)?);
-            return Ok(());
+            self.events.end().map(|last| came.extend(last)).map_err(|_| Fault::Broken)
         };
-        self.events.push(&bytes, &mut self.ready).map_err(|_| Fault::Malformed)
+        self.take(came);
+        read
+    }
+
+    /// Events of upstream as the client gets them.
+    fn take(&mut self, came: Vec<String>) {
+        let Some(restored) = &mut self.restored else { return self.ready.extend(came) };
+        for event in came {
+            if let Some(listener) = &mut self.listener {
+                listener.hear_own(&event);
+            }
+            restored.push(event, &mut self.ready);
+        }
+        if self.ended {
+            restored.end(&mut self.ready);
+        }
     }
 }
 

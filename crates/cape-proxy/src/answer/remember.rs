@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use cape_ledger::{Conversation, Cost, Fresh, Spender};
+use cape_ledger::{Answer, Conversation};
 use serde_json::{Value, json};
 
 use super::from_events::StreamedAnswer;
@@ -19,7 +19,6 @@ pub(crate) struct AwaitedAnswer {
     releaser: Arc<Releaser>,
     route: &'static Route,
     policy: Policy,
-    who: Spender,
     after: Conversation,
     /// A longer answer could not come back in a request.
     max_body: usize,
@@ -31,7 +30,6 @@ impl AwaitedAnswer {
         releaser: &Arc<Releaser>,
         route: &'static Route,
         policy: &Policy,
-        who: Spender,
         after: Conversation,
         max_body: usize,
     ) -> Option<Self> {
@@ -39,15 +37,13 @@ impl AwaitedAnswer {
         let policy = Policy { tool_names: Names::Pass, ..policy.clone() };
         let releaser = Arc::clone(releaser);
         let comes_back = !matches!(route.answer, AnswerFormat::Completion | AnswerFormat::Vectors);
-        comes_back.then_some(Self { releaser, route, policy, who, after, max_body })
+        comes_back.then_some(Self { releaser, route, policy, after, max_body })
     }
 
-    /// Remembers an answer that came whole and is given as it came.
-    pub(crate) async fn whole(&self, answer: &[u8]) {
-        if answer.len() <= self.max_body
-            && let Ok(answer) = serde_json::from_slice(answer)
-        {
-            self.remember(&answer, &answer).await;
+    /// Remembers an answer of so many bytes that came whole.
+    pub(crate) async fn whole(&self, bytes: usize, own: &Value, given: &Value) {
+        if bytes <= self.max_body {
+            self.remember(own, given).await;
         }
     }
 
@@ -64,24 +60,24 @@ impl AwaitedAnswer {
         if messages.is_empty() {
             return;
         }
-        if self.releaser.remember(&self.who, messages).await.is_err() {
+        if self.releaser.remember(&messages).await.is_err() {
             tracing::warn!("an answer is not remembered");
         }
     }
 
     /// The messages to remember; none where the texts of the two do not correspond.
-    fn places(&self, own: &Value, given: &Value) -> Option<Vec<Fresh>> {
+    fn places(&self, own: &Value, given: &Value) -> Option<Vec<Answer>> {
         let (own, given) = (self.said(own)?, self.said(given)?);
-        let kind = |said: &BodyText| (said.field, said.passes);
+        let kind = |said: &BodyText| (said.field, said.passes, said.own);
         if !own.iter().map(kind).eq(given.iter().map(kind)) {
             return None;
         }
         let mut conversation = self.after.clone();
         let mut messages = Vec::new();
         for (own, given) in own.into_iter().zip(given) {
-            let place = conversation.next(given.field.key(), &given.text);
+            let place = given.place(&mut conversation);
             if !given.passes {
-                messages.push(Fresh { place, text: own.text, cost: Cost::default() });
+                messages.push(Answer { place, text: own.text });
             }
         }
         Some(messages)
@@ -121,22 +117,63 @@ impl AwaitedAnswer {
 /// Listens to an answer that is given to the client in pieces, to remember it.
 pub(crate) struct StreamListener {
     awaited: AwaitedAnswer,
-    answer: StreamedAnswer,
-    /// Upstream's own words, where they are rewritten.
-    own: Option<Value>,
+    /// The answer as the client gets it.
+    given: StreamedAnswer,
+    own: OwnWords,
+}
+
+/// Upstream's own words for what the client gets.
+enum OwnWords {
+    /// The same.
+    Given,
+    /// Others, which came in pieces, and are whole or not yet.
+    Coming(StreamedAnswer, Option<Value>),
+    /// Others, which came whole.
+    Whole(Value),
 }
 
 impl StreamListener {
-    pub(crate) fn new(awaited: AwaitedAnswer, own: Option<Value>) -> Self {
-        let answer = StreamedAnswer::new(awaited.route.answer, awaited.max_body);
-        Self { awaited, answer, own }
+    /// To a stream that the client gets as it comes.
+    pub(crate) fn new(awaited: AwaitedAnswer) -> Self {
+        Self::of(awaited, OwnWords::Given)
+    }
+
+    /// To a stream that is changed on its way: [`hear_own`](Self::hear_own) takes it as it came.
+    pub(crate) fn changed(awaited: AwaitedAnswer) -> Self {
+        let own = StreamedAnswer::new(awaited.route.answer, awaited.max_body);
+        Self::of(awaited, OwnWords::Coming(own, None))
+    }
+
+    /// To a stream that is made of this answer.
+    pub(crate) fn made_of(awaited: AwaitedAnswer, own: Value) -> Self {
+        Self::of(awaited, OwnWords::Whole(own))
+    }
+
+    fn of(awaited: AwaitedAnswer, own: OwnWords) -> Self {
+        let given = StreamedAnswer::new(awaited.route.answer, awaited.max_body);
+        Self { awaited, given, own }
+    }
+
+    /// Hears an event of upstream that is changed for the client.
+    pub(crate) fn hear_own(&mut self, event: &str) {
+        if let OwnWords::Coming(coming, whole) = &mut self.own
+            && let Some(own) = coming.push(event)
+        {
+            *whole = Some(own);
+        }
     }
 
     /// Hears an event before the client does. At the last one the answer is remembered: the next
     /// request may follow at once.
     pub(crate) async fn hear(&mut self, event: &str) {
-        if let Some(given) = self.answer.push(event) {
-            self.awaited.remember(self.own.as_ref().unwrap_or(&given), &given).await;
+        let Some(given) = self.given.push(event) else { return };
+        let own = match &self.own {
+            OwnWords::Given => Some(&given),
+            OwnWords::Coming(_, whole) => whole.as_ref(),
+            OwnWords::Whole(own) => Some(own),
+        };
+        if let Some(own) = own {
+            self.awaited.remember(own, &given).await;
         }
     }
 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::extractor::{Extractor, Rewriting};
+use super::names::Names;
 use super::pass::failed;
 use super::remember::{AwaitedAnswer, StreamListener};
 use super::to_events::{self, Step};
@@ -45,13 +46,19 @@ impl Rewriter {
         route: &'static Route,
         permit: OwnedSemaphorePermit,
         awaited: Option<AwaitedAnswer>,
+        names: Option<Names>,
     ) -> Result<Response<Body>, Fault> {
         let (streamed, mut returned) = (self.streamed, headers::returned(answer.headers()));
         let bytes = upstream::whole(answer).await?;
-        let mut answer: Value = serde_json::from_slice(&bytes).map_err(|_| Fault::Malformed)?;
+        let own: Value = serde_json::from_slice(&bytes).map_err(|_| Fault::Malformed)?;
+        let mut answer = own.clone();
+        // texts are rewritten; arguments of calls are not
+        if let Some(names) = names {
+            names.fill_calls(route.answer, &mut answer);
+        }
         let body = match to_events::steps(route.answer, &answer, self.usage) {
             Some(steps) if streamed => {
-                let listener = awaited.map(|awaited| StreamListener::new(awaited, Some(answer)));
+                let listener = awaited.map(|awaited| StreamListener::made_of(awaited, own));
                 let (rewriter, now) = (self, None);
                 let state =
                     RewrittenStream { rewriter, steps, now, route, listener, _permit: permit };
@@ -61,7 +68,6 @@ impl Rewriter {
                 }))
             }
             _ => {
-                let own = answer.clone();
                 for place in to_events::texts(route.answer, &answer) {
                     let Some(text) = answer.pointer_mut(&place) else { continue };
                     let noisy = text.as_str().unwrap_or_default();

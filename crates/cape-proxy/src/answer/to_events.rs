@@ -17,28 +17,54 @@ pub(super) enum Step {
     Text(String, Wrap),
 }
 
-/// The places of an answer's texts.
+/// The places of an answer's texts. The thoughts of a service are none: it signs them.
 pub(super) fn texts(answer: AnswerFormat, body: &Value) -> Vec<String> {
-    let list = |value: &Value| value.as_array().map_or(0, Vec::len);
-    let each = |name: &str, text: &str| -> Vec<String> {
-        (0..list(&body[name])).map(|i| format!("/{name}/{i}/{text}")).collect()
-    };
-    let places = match answer {
-        AnswerFormat::Chat => each("choices", "message/content"),
-        AnswerFormat::Completion => each("choices", "text"),
-        AnswerFormat::Message => each("content", "text"),
-        AnswerFormat::Response => (0..list(&body["output"]))
-            .flat_map(|i| {
-                let parts = list(&body["output"][i]["content"]);
-                (0..parts).map(move |j| format!("/output/{i}/content/{j}/text"))
-            })
-            .collect(),
+    let places: Vec<String> = match answer {
+        AnswerFormat::Chat => each(body, "choices", |_| true, "message/content"),
+        AnswerFormat::Completion => each(body, "choices", |_| true, "text"),
+        AnswerFormat::Message => each(body, "content", |block| block["type"] == "text", "text"),
+        AnswerFormat::Response => {
+            let items = each(body, "output", |item| item["type"] == "message", "content");
+            let parts = |item: String| {
+                let count = body.pointer(&item).and_then(Value::as_array).map_or(0, Vec::len);
+                (0..count).map(move |i| format!("{item}/{i}/text"))
+            };
+            items.into_iter().flat_map(parts).collect()
+        }
         AnswerFormat::Vectors => Vec::new(),
     };
     let is_text = |place: &String| {
         body.pointer(place).and_then(Value::as_str).is_some_and(|text| !text.is_empty())
     };
     places.into_iter().filter(is_text).collect()
+}
+
+/// The places of the arguments of an answer's tool calls.
+pub(super) fn calls(answer: AnswerFormat, body: &Value) -> Vec<String> {
+    match answer {
+        AnswerFormat::Chat => {
+            let calls = each(body, "choices", |_| true, "message/tool_calls");
+            let arguments = |calls: String| {
+                let count = body.pointer(&calls).and_then(Value::as_array).map_or(0, Vec::len);
+                (0..count).map(move |i| format!("{calls}/{i}/function/arguments"))
+            };
+            calls.into_iter().flat_map(arguments).collect()
+        }
+        AnswerFormat::Message => {
+            each(body, "content", |block| block["type"] == "tool_use", "input")
+        }
+        AnswerFormat::Response => {
+            each(body, "output", |item| item["type"] == "function_call", "arguments")
+        }
+        AnswerFormat::Completion | AnswerFormat::Vectors => Vec::new(),
+    }
+}
+
+/// The places of a field in the items of a list.
+fn each(body: &Value, list: &str, is_meant: fn(&Value) -> bool, field: &str) -> Vec<String> {
+    let items = body[list].as_array().into_iter().flatten().enumerate();
+    let meant = items.filter(|(_, item)| is_meant(item));
+    meant.map(|(i, _)| format!("/{list}/{i}/{field}")).collect()
 }
 
 /// The steps of an answer that is given back while it is rewritten; none for OpenAI's responses,

@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use super::answers::{PlanAnswer, ReleaseAnswer, guarantee};
 use super::chosen::Chosen;
+use super::exchange::{Last, Owed};
 use super::explain::Explanation;
 use super::law::LawNumbers;
 use super::refused::Refused;
-use super::session::Last;
 use super::state::Playground;
 
 /// A question of the page.
@@ -88,14 +88,13 @@ struct Draw {
     fresh: bool,
 }
 
-/// How many draws a release would make, and the bound of each.
-pub(super) fn price(playground: &Playground, body: &[u8]) -> Result<(u64, f64), Refused> {
+/// The draws that a release would make.
+pub(super) fn owed(playground: &Playground, body: &[u8]) -> Result<Owed, Refused> {
     let Draw { text, settings, fresh } = read(body)?;
     let cape = playground.mechanisms.get(&settings)?;
     let plan = cape.plan(&text)?;
-    let draws =
-        if fresh { plan.keys.len() } else { playground.session().price(&cape, &plan).fresh };
-    Ok((draws as u64, guarantee(&cape, &plan).bound))
+    let bound = guarantee(&cape, &plan).bound;
+    Ok(playground.session().owed(&cape, &plan, bound, fresh))
 }
 
 /// The one question that draws from the user's map.

@@ -1,24 +1,41 @@
 //! What a proxy lends to its playground: its ledger to pay from, its service to ask, its model that rewrites answers.
 
 use std::pin::Pin;
+use std::sync::Arc;
 
 use axum::http::{HeaderMap, HeaderValue, header};
-use cape::{Restorer, Wanted};
+use cape::{Cape, Release, Restorer, Wanted};
 use serde_json::{Value, json};
 
 use super::refused::Refused;
-use super::session::Last;
 use crate::fault::Fault;
 
 /// What comes later.
 pub(crate) type Later<T> = Pin<Box<dyn Future<Output = Result<T, Fault>> + Send>>;
 
+/// The release that was drawn last, and what it was drawn for.
+pub(super) struct Last {
+    pub(super) text: String,
+    pub(super) release: Release,
+    pub(super) cape: Arc<Cape>,
+}
+
+/// Draws that are not paid for yet.
+pub(crate) struct Owed {
+    /// The name of the map that they are made from.
+    pub(crate) map: String,
+    /// What each of them is drawn from, and its word.
+    pub(crate) draws: Vec<(Vec<u8>, Vec<u8>)>,
+    /// The loss of each.
+    pub(crate) bound: f64,
+}
+
 /// The parts of a proxy that a playground uses.
 pub(crate) struct Exchange {
     /// The service's address, for the page to show.
     pub(crate) upstream: String,
-    /// Pays for so many draws of this bound, or refuses.
-    pub(crate) pay: Box<dyn Fn(u64, f64) -> Later<()> + Send + Sync>,
+    /// Pays for draws before they are made, or refuses.
+    pub(crate) pay: Box<dyn Fn(Owed) -> Later<()> + Send + Sync>,
     /// Asks the service; its answer comes with the status.
     pub(crate) ask: Box<dyn Fn(HeaderMap, String) -> Later<(u16, Vec<u8>)> + Send + Sync>,
     /// Rewrites an answer with the true prompt at hand: the prompt, and then the answer.
@@ -46,7 +63,7 @@ impl Exchange {
         let answer = answer["choices"][0]["message"]["content"].as_str();
         let answer = answer.ok_or(Fault::Malformed)?;
         let mut restorer = Restorer::default();
-        restorer.learn(last.cape.lexicon(), &last.text, &last.release, &Wanted::DEFAULT);
+        restorer.learn(&last.cape, &last.text, sent, &Wanted::DEFAULT);
         let (restored, put_back) = restorer.restore(answer);
         let rewritten = match &self.rewrite {
             Some(rewrite) => Some(rewrite(last.text.clone(), answer.to_owned()).await?),

@@ -2,7 +2,7 @@
 
 use cape::levels::Key;
 use cape::lexicon::Listed;
-use cape::mechanism::cape::{Drawn, Place, Plan};
+use cape::mechanism::cape::{Place, Plan};
 use cape::{Cape, Kind, Level, kinds};
 use serde::Serialize;
 
@@ -152,28 +152,25 @@ impl<'a> Order<'a> {
         let released = self.text(cape, rank);
         let mut words: Vec<Other> = match self {
             Self::Words { order, .. } => {
-                let drawn = Drawn::Word(order[rank - 1]);
+                let drawn = order[rank - 1].index();
                 let (near, _) = cape.key(Kind::Word, &released, place.unit.first);
-                let probability = |word: &str| {
+                let of = |word: &str| {
                     let (key, _) = cape.key(Kind::Word, word, place.unit.first);
                     let protected = key.level == Level::Protected;
-                    cape.probability(&key, &drawn).filter(|_| protected)
+                    probability(cape, &key, drawn).filter(|_| protected)
                 };
                 let near = cape.order(&near).into_iter().take(OTHERS);
                 let words = near.map(|word| cape.lexicon().word(word).to_owned());
-                words
-                    .filter_map(|word| Some(Other { probability: probability(&word)?, word }))
-                    .collect()
+                words.filter_map(|word| Some(Other { probability: of(&word)?, word })).collect()
             }
             Self::Values { key, .. } => {
-                let drawn = Drawn::Value(released.clone());
-                let nearest = self.value(rank);
-                let value = |r| kinds::grid_nth(key.kind, nearest, r);
+                let drawn = self.value(rank);
+                let value = |r| kinds::grid_nth(key.kind, drawn, r);
                 let near = (1..=OTHERS.min(kinds::grid_len(key.kind))).map(value);
                 near.filter_map(|value| {
                     let own = Key { form: value.to_string(), ..(*key).clone() };
                     let word = kinds::grid_text(key.kind, value);
-                    Some(Other { word, probability: cape.probability(&own, &drawn)? })
+                    Some(Other { word, probability: probability(cape, &own, drawn)? })
                 })
                 .collect()
             }
@@ -189,4 +186,10 @@ impl<'a> Order<'a> {
             Self::Values { key, own } => kinds::grid_nth(key.kind, *own, rank),
         }
     }
+}
+
+/// The exact probability with which a key becomes the word or the value at an index.
+fn probability(cape: &Cape, key: &Key, index: usize) -> Option<f64> {
+    let share = cape.row(key)?[index];
+    Some(share.weight as f64 / share.total as f64)
 }

@@ -89,9 +89,9 @@ async fn release(
     let _turn = playground.turn.lock().await;
     if let Some(exchange) = playground.exchange() {
         let (this, text) = (Arc::clone(&playground), Arc::clone(&body));
-        let (draws, bound) = aside(move || api::price(&this, &text)).await?;
-        if draws > 0 {
-            (exchange.pay)(draws, bound).await?;
+        let owed = aside(move || api::owed(&this, &text)).await?;
+        if !owed.draws.is_empty() {
+            (exchange.pay)(owed).await?;
         }
     }
     let this = Arc::clone(&playground);

@@ -7,11 +7,16 @@ use std::sync::Arc;
 
 use cape::levels::Key;
 use cape::mechanism::cape::{Drawn, Plan};
-use cape::{Cape, Level, Release, Secret};
+use cape::rng::{self, CryptoRng};
+use cape::{Cape, Level, Secret};
 use serde::Serialize;
+
+use super::exchange::{Last, Owed};
 
 /// The map in use, and what all maps have spent.
 pub(super) struct Session {
+    /// Tells this run's maps from those of others, in a ledger.
+    name: String,
     secret: Secret,
     /// Hides the words in the two tables below.
     hasher: RandomState,
@@ -21,13 +26,6 @@ pub(super) struct Session {
     spent: HashMap<u64, f64>,
     counts: Counts,
     last: Option<Arc<Last>>,
-}
-
-/// The release that was drawn last, and what it was drawn for.
-pub(super) struct Last {
-    pub(super) text: String,
-    pub(super) release: Release,
-    pub(super) cape: Arc<Cape>,
 }
 
 /// The totals, for the user.
@@ -50,6 +48,7 @@ pub(super) struct Price {
 impl Session {
     pub(super) fn new() -> cape::Result<Self> {
         Ok(Self {
+            name: name()?,
             secret: Secret::fresh()?,
             hasher: RandomState::new(),
             drawn: HashSet::new(),
@@ -64,11 +63,21 @@ impl Session {
     }
 
     pub(super) fn price(&self, cape: &Cape, plan: &Plan) -> Price {
-        let is_fresh = |key: &&Key| !self.drawn.contains(&self.of_law(cape, key));
+        let is_fresh =
+            |key: &&Key| !self.drawn.contains(&self.hasher.hash_one(cape.drawn_from(key)));
         let fresh = plan.keys.iter().filter(is_fresh).count();
         let protected = plan.keys.iter().filter(|key| key.level == Level::Protected);
         let spent = protected.filter_map(|key| self.spent.get(&self.hasher.hash_one(key)));
         Price { fresh, most_spent: spent.copied().fold(0.0, f64::max) }
+    }
+
+    /// The draws of a plan that are not paid for, from this map or from another.
+    pub(super) fn owed(&self, cape: &Cape, plan: &Plan, bound: f64, fresh: bool) -> Owed {
+        let is_owed = |from: &Vec<u8>| fresh || !self.drawn.contains(&self.hasher.hash_one(from));
+        let draws = plan.keys.iter().map(|key| (cape.drawn_from(key), key.word()));
+        let draws = draws.filter(|(from, _)| is_owed(from)).collect();
+        let map = format!("{} {}", self.name, self.counts.maps + u64::from(fresh));
+        Owed { map, draws, bound }
     }
 
     /// Forgets the map: every word is drawn anew, and counted anew.
@@ -83,7 +92,7 @@ impl Session {
     /// costs nothing.
     pub(super) fn draw(&mut self, cape: &Cape, plan: &Plan, bound: f64) -> Vec<Drawn> {
         for key in &plan.keys {
-            if self.drawn.insert(self.of_law(cape, key)) {
+            if self.drawn.insert(self.hasher.hash_one(cape.drawn_from(key))) {
                 self.counts.draws += 1;
                 self.counts.epsilon += bound;
                 if let (Level::Protected, Some(law)) = (key.level, cape.law_of(key)) {
@@ -102,9 +111,11 @@ impl Session {
     pub(super) fn last(&self) -> Option<Arc<Last>> {
         self.last.clone()
     }
+}
 
-    /// A key under the laws of a mechanism: under others it is another draw.
-    fn of_law(&self, cape: &Cape, key: &Key) -> u64 {
-        self.hasher.hash_one((cape.tag(), key))
-    }
+/// A name that says nothing.
+fn name() -> cape::Result<String> {
+    let mut generator = rng::secure()?;
+    let rng: &mut dyn CryptoRng = &mut generator;
+    Ok(format!("{:016x}{:016x}", rng.next_u64(), rng.next_u64()))
 }

@@ -6,7 +6,7 @@
 mod outgoing;
 pub(crate) mod pattern;
 mod rule;
-mod segments;
+pub(crate) mod segments;
 pub(crate) mod tables;
 #[cfg(test)]
 mod tests;

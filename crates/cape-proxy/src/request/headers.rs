@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::fault::Fault;
+use crate::fault::{Dialect, Fault};
 
 /// Tells whether a value may be sent.
 type Fits = fn(&str) -> bool;
@@ -38,16 +38,19 @@ fn date(value: &str) -> bool {
     value.split('-').count() == 3 && value.split('-').zip([4, 2, 2]).all(digits)
 }
 
-/// A few names of features, each of which ends in a date.
+/// A few names of features, each of which ends in a date: `-2025-05-14` or `-20250219`.
 fn features(value: &str) -> bool {
-    let feature = |name: &str| {
-        let dated = name.len().checked_sub(11).and_then(|at| name.split_at_checked(at));
-        let fits = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
-        dated.is_some_and(|(_, end)| end.starts_with('-') && date(&end[1..]))
-            && name.len() <= 48
-            && name.bytes().all(fits)
+    let digits = |end: &str| end.len() == 8 && end.bytes().all(|b| b.is_ascii_digit());
+    let dated = |name: &str, len: usize| {
+        let parts = name.len().checked_sub(len).and_then(|at| name.split_at_checked(at));
+        let end = parts.and_then(|(_, end)| end.strip_prefix('-'));
+        end.is_some_and(|end| date(end) || digits(end))
     };
-    value.split(',').count() <= 8 && value.split(',').map(str::trim).all(feature)
+    let feature = |name: &str| {
+        let fits = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+        (dated(name, 11) || dated(name, 9)) && name.len() <= 48 && name.bytes().all(fits)
+    };
+    value.split(',').count() <= 16 && value.split(',').map(str::trim).all(feature)
 }
 
 /// The headers of a client that go to upstream.
@@ -75,6 +78,16 @@ pub(crate) fn returned(upstream: &HeaderMap) -> HeaderMap {
     let comes = |name: &str| RETURNED.contains(&name) || limits.iter().any(|l| name.starts_with(l));
     let headers = upstream.iter().filter(|(name, _)| comes(name.as_str()));
     headers.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// The service whose form of errors a client expects, where the path does not tell.
+pub(crate) fn dialect(client: &HeaderMap) -> Dialect {
+    let anthropic = ["anthropic-version", "anthropic-beta", "x-api-key"];
+    if anthropic.iter().any(|name| client.contains_key(*name)) {
+        Dialect::Anthropic
+    } else {
+        Dialect::OpenAi
+    }
 }
 
 /// The client's API key, however it is sent: another spelling is no other account. All requests
@@ -109,7 +122,10 @@ mod tests {
             ("referer", "canary"),
             ("idempotency-key", "canary"),
             ("anthropic-version", "2023-06-01"),
-            ("anthropic-beta", "interleaved-thinking-2025-05-14,a-2024-01-01"),
+            (
+                "anthropic-beta",
+                "claude-code-20250219,interleaved-thinking-2025-05-14, a-2024-01-01",
+            ),
         ]);
         let sent = sent(&client).unwrap();
         assert_eq!(sent.len(), 3);
@@ -124,7 +140,15 @@ mod tests {
             let fault = sent(&client).unwrap_err().to_string();
             assert!(fault.contains(name) && !fault.contains("canary"));
         }
-        for beta in ["canary", "canary---", "canary-2025-05", "canary-0-0-0", "-2025-05-1x"] {
+        for beta in [
+            "canary",
+            "canary---",
+            "canary-2025-05",
+            "canary-0-0-0",
+            "-2025-05-1x",
+            "canary20250219",
+            "canary-2025021",
+        ] {
             assert!(sent(&map(&[("anthropic-beta", beta)])).is_err(), "{beta}");
         }
         assert!(sent(&map(&[("anthropic-version", "0123456789")])).is_err());

@@ -1,33 +1,32 @@
-//! The texts of many requests, perturbed together.
+//! The threads that plan and draw, so that the server's own threads never wait for a long text.
 
 use std::sync::Arc;
 use std::time::Instant;
 
+use cape::mechanism::cape::{Cape, Plan};
 use cape::rng::Secret;
-use cape::sanitizer::Sanitizer;
+use cape::sanitizer::{Sanitizer, written};
 use cape::text::Release;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::fault::Fault;
 
-/// The number of texts that are perturbed together: more make each of them wait for the others.
-const SIDE_BY_SIDE: usize = 16;
-
-/// The texts of one request, and where their releases go.
-struct Job {
-    texts: Vec<String>,
-    done: oneshot::Sender<Result<Vec<Release>, cape::Error>>,
-}
+/// A piece of work for a thread.
+type Job = Box<dyn FnOnce(&Cape) + Send>;
 
 /// A request with more bytes than this is a long one.
 const LONG: usize = 4096;
 
-/// Two threads that each perturb whatever has come in while they were busy, all at once. Nobody waits
-/// for company: a text that comes alone goes alone. Long requests have a thread of their own, and
-/// short ones do not wait for them.
+/// Two threads: long requests have one of their own, and short ones do not wait for them.
 pub(super) struct Perturber {
     short: mpsc::UnboundedSender<Job>,
     long: mpsc::UnboundedSender<Job>,
+}
+
+/// A text before any draw.
+pub(super) struct Planned {
+    pub(super) text: String,
+    pub(super) plan: Plan,
 }
 
 impl Perturber {
@@ -45,70 +44,66 @@ impl Perturber {
         Ok(Self { short, long })
     }
 
-    /// The releases of some texts, all or none.
-    pub(super) async fn perturb(&self, texts: Vec<String>) -> Result<Vec<Release>, Fault> {
+    /// Cuts texts and finds what is to be drawn for, all or none. Nothing is drawn.
+    pub(super) async fn plan(&self, texts: Vec<String>) -> Result<Vec<Planned>, Fault> {
+        let bytes = texts.iter().map(String::len).sum();
+        let plan = |cape: &Cape, text: String| {
+            let plan = cape.plan(&text)?;
+            Ok(Planned { text, plan })
+        };
+        let planned = self.run(bytes, move |cape| {
+            texts.into_iter().map(|text| plan(cape, text)).collect::<Result<Vec<_>, _>>()
+        });
+        planned.await?.map_err(Fault::Text)
+    }
+
+    /// Draws for every key of every text, from the secret that was paid for: one per key, in order.
+    pub(super) async fn draw(
+        &self,
+        texts: Vec<Planned>,
+        secrets: Vec<[u8; 32]>,
+    ) -> Result<Vec<Release>, Fault> {
         if texts.is_empty() {
             return Ok(Vec::new());
         }
-        let (done, releases) = oneshot::channel();
-        let is_long = texts.iter().map(String::len).sum::<usize>() > LONG;
-        let jobs = if is_long { &self.long } else { &self.short };
-        jobs.send(Job { texts, done }).map_err(|_| Fault::Perturber)?;
-        releases.await.map_err(|_| Fault::Perturber)?.map_err(Fault::Text)
+        let bytes = texts.iter().map(|planned| planned.text.len()).sum();
+        self.run(bytes, move |cape| {
+            let mut secrets = secrets.iter().map(Secret::from_bytes);
+            let release = |Planned { text, plan }: Planned| {
+                let draws = plan.keys.iter().zip(&mut secrets);
+                let drawn: Vec<_> =
+                    draws.map(|(key, secret)| cape.draw_one(key, &secret)).collect();
+                written(cape, &text, &plan, &drawn, false)
+            };
+            texts.into_iter().map(release).collect()
+        })
+        .await
+    }
+
+    /// Has a thread do some work on a request of so many bytes.
+    async fn run<T: Send + 'static>(
+        &self,
+        bytes: usize,
+        work: impl FnOnce(&Cape) -> T + Send + 'static,
+    ) -> Result<T, Fault> {
+        let (done, result) = oneshot::channel();
+        let jobs = if bytes > LONG { &self.long } else { &self.short };
+        let job: Job = Box::new(move |cape| {
+            // a client that has gone away in the meantime needs nothing
+            if !done.is_closed() {
+                let _ = done.send(work(cape));
+            }
+        });
+        jobs.send(job).map_err(|_| Fault::Perturber)?;
+        result.await.map_err(|_| Fault::Perturber)
     }
 }
 
 fn work(sanitizer: &Sanitizer, mut queue: mpsc::UnboundedReceiver<Job>) {
-    while let Some(first) = queue.blocking_recv() {
-        let mut batch = vec![first];
-        let mut texts = batch[0].texts.len();
-        while texts < SIDE_BY_SIDE
-            && let Ok(job) = queue.try_recv()
-        {
-            texts += job.texts.len();
-            batch.push(job);
-        }
+    let Some(cape) = sanitizer.cape() else { return };
+    while let Some(job) = queue.blocking_recv() {
         let started = Instant::now();
-        let requests = batch.len();
-        perturb(sanitizer, batch);
-        let milliseconds = started.elapsed().as_millis() as u64;
-        tracing::debug!(requests, texts, milliseconds, "perturbed");
+        job(cape);
+        tracing::debug!(milliseconds = started.elapsed().as_millis() as u64, "perturbed");
     }
-}
-
-/// Answers every job. A job that cannot be perturbed fails alone: the others are drawn again.
-fn perturb(sanitizer: &Sanitizer, mut batch: Vec<Job>) {
-    // a client that has gone away in the meantime needs no release
-    batch.retain(|job| !job.done.is_closed());
-    while !batch.is_empty() {
-        let texts: Vec<&str> =
-            batch.iter().flat_map(|job| &job.texts).map(String::as_str).collect();
-        match draw(sanitizer, &texts) {
-            Ok(releases) => {
-                let mut releases = releases.into_iter();
-                for job in batch.drain(..) {
-                    let own = releases.by_ref().take(job.texts.len()).collect();
-                    // nobody waits any more: the release is dropped
-                    let _ = job.done.send(Ok(own));
-                }
-            }
-            Err((text, error)) => {
-                let mut before = 0;
-                let job = batch.iter().position(|job| {
-                    before += job.texts.len();
-                    text < before
-                });
-                let job = batch.remove(job.unwrap_or(0));
-                let _ = job.done.send(Err(error));
-            }
-        }
-    }
-}
-
-/// The releases of all texts, or the index of the one that failed.
-fn draw(sanitizer: &Sanitizer, texts: &[&str]) -> Result<Vec<Release>, (usize, cape::Error)> {
-    // each text has its own secret: what a word becomes in one text tells nothing about another
-    let secrets = (0..texts.len()).map(|i| Secret::fresh().map_err(|error| (i, error)));
-    let secrets = secrets.collect::<Result<Vec<Secret>, _>>()?;
-    sanitizer.releases(texts, &secrets.iter().collect::<Vec<_>>())
 }

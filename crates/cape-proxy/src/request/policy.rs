@@ -1,6 +1,10 @@
 //! The policy of the operator: the section `[proxy.policy]` of `cape.toml`.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
+
+use super::system::SystemLines;
 
 /// The treatment of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -9,6 +13,20 @@ pub enum Action {
     /// Its words are drawn anew.
     Perturb,
     /// It is sent unchanged.
+    Pass,
+    /// The request is refused.
+    Block,
+}
+
+/// The treatment of the arguments of tool calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Calls {
+    /// Their strings are drawn anew, unless they are upstream's own.
+    Perturb,
+    /// The same, and on their way to the client's tools they get the user's names.
+    Restore,
+    /// They are sent unchanged.
     Pass,
     /// The request is refused.
     Block,
@@ -44,63 +62,93 @@ pub enum Names {
     Pass,
 }
 
-/// Decides what may leave. The default sends no text unperturbed.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Policy {
-    /// The texts of users.
-    pub user: Action,
-    /// Earlier answers, which a conversation sends again; rewritten ones hold private words. To
-    /// perturb is to send upstream's own words where they are remembered.
-    pub assistant: Action,
-    /// System prompts and instructions.
-    pub system: Action,
-    /// Strings in the arguments of tool calls.
-    pub tool_calls: Action,
-    /// Results of tools.
-    pub tool_results: Action,
-    /// Fenced and inline code in a text that is perturbed.
-    pub code: Action,
-    /// Web addresses in a text that is perturbed.
-    pub urls: Action,
-    /// Descriptions of tools.
-    pub tools: Gate,
-    /// Schemas of answers.
-    pub response_format: Gate,
-    /// Stop sequences with letters or digits in them; others always pass.
-    pub stop: Gate,
-    /// Numbers and booleans in tool calls and results.
-    pub tool_values: Gate,
-    /// Names of tools, and keys of their arguments and results.
-    pub tool_names: Names,
-    /// Marks of the client: `user`, `metadata`, names of participants.
-    pub identity: Removal,
-    /// Images, sound and files.
-    pub media: Removal,
-    /// The models that may be asked; all if empty.
-    pub models: Vec<String>,
+/// The treatment of the results of tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Results {
+    /// Their words are drawn anew.
+    Perturb,
+    /// JSON keeps its structure and its keys, and each value is drawn anew; the rest is text.
+    Json,
+    /// They are sent unchanged.
+    Pass,
+    /// The request is refused.
+    Block,
 }
 
-impl Default for Policy {
-    fn default() -> Self {
-        Self {
-            user: Action::Perturb,
-            assistant: Action::Perturb,
-            system: Action::Block,
-            tool_calls: Action::Perturb,
-            tool_results: Action::Perturb,
-            code: Action::Perturb,
-            urls: Action::Perturb,
-            tools: Gate::Block,
-            response_format: Gate::Block,
-            stop: Gate::Block,
-            tool_values: Gate::Block,
-            tool_names: Names::Declared,
-            identity: Removal::Strip,
-            media: Removal::Block,
-            models: Vec::new(),
+/// Declares the policy, and the changes to one that a file asks for.
+macro_rules! policy {
+    ($($(#[$about:meta])* $field:ident: $type:ty = $default:expr,)*) => {
+        /// Decides what may leave. The default sends no text unperturbed.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct Policy {
+            $($(#[$about])* pub $field: $type,)*
+            /// The lines of system prompts that are sent unchanged.
+            pub system_lines: Arc<SystemLines>,
         }
-    }
+
+        impl Default for Policy {
+            fn default() -> Self {
+                Self { $($field: $default,)* system_lines: Arc::default() }
+            }
+        }
+
+        /// The section `[proxy.policy]` of a file: what it says, and nothing of what it leaves out.
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+        #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+        pub struct PolicyChanges {
+            $($(#[$about])* pub $field: Option<$type>,)*
+        }
+
+        impl PolicyChanges {
+            /// These, and the others where these say nothing.
+            #[must_use]
+            pub fn or(self, others: Self) -> Self {
+                Self { $($field: self.$field.or(others.$field),)* }
+            }
+
+            /// The policy that they make of the default.
+            #[must_use]
+            pub fn policy(self) -> Policy {
+                let Policy { $($field,)* system_lines } = Policy::default();
+                Policy { $($field: self.$field.unwrap_or($field),)* system_lines }
+            }
+        }
+    };
+}
+
+policy! {
+    /// The texts of users.
+    user: Action = Action::Perturb,
+    /// Earlier answers, which a conversation sends again; rewritten ones hold private words. To
+    /// perturb is to send upstream's own words where they are remembered.
+    assistant: Action = Action::Perturb,
+    /// System prompts and instructions, but for the lines that the operator listed.
+    system: Action = Action::Block,
+    /// Strings and numbers in the arguments of tool calls.
+    tool_calls: Calls = Calls::Perturb,
+    /// Results of tools.
+    tool_results: Results = Results::Perturb,
+    /// Fenced and inline code in a text that is perturbed.
+    code: Action = Action::Perturb,
+    /// Web addresses in a text that is perturbed.
+    urls: Action = Action::Perturb,
+    /// Descriptions of tools.
+    tools: Gate = Gate::Block,
+    /// Schemas of answers.
+    response_format: Gate = Gate::Block,
+    /// Stop sequences with letters or digits in them; others always pass.
+    stop: Gate = Gate::Block,
+    /// Names of tools, and keys of their arguments and results.
+    tool_names: Names = Names::Declared,
+    /// Keys of results that pass beside those that tools declare.
+    result_keys: Vec<String> = Vec::new(),
+    /// Marks of the client: `user`, `metadata`, names of participants.
+    identity: Removal = Removal::Strip,
+    /// Images, sound and files.
+    media: Removal = Removal::Block,
+    /// The models that may be asked; all if empty.
+    models: Vec<String> = Vec::new(),
 }
 
 /// The kind of a text, as the policy names it.
@@ -119,9 +167,22 @@ impl Policy {
             Field::User => self.user,
             Field::Assistant => self.assistant,
             Field::System => self.system,
-            Field::ToolCalls => self.tool_calls,
-            Field::ToolResults => self.tool_results,
+            Field::ToolCalls => match self.tool_calls {
+                Calls::Perturb | Calls::Restore => Action::Perturb,
+                Calls::Pass => Action::Pass,
+                Calls::Block => Action::Block,
+            },
+            Field::ToolResults => match self.tool_results {
+                Results::Perturb | Results::Json => Action::Perturb,
+                Results::Pass => Action::Pass,
+                Results::Block => Action::Block,
+            },
         }
+    }
+
+    /// Whether a model may be asked.
+    pub(crate) fn allows(&self, model: &str) -> bool {
+        self.models.is_empty() || self.models.iter().any(|allowed| allowed == model)
     }
 }
 
@@ -144,12 +205,26 @@ mod tests {
 
     #[test]
     fn unknown_keys_and_values_are_errors() {
-        let read = |json: &str| serde_json::from_str::<Policy>(json);
-        assert_eq!(read("{}").unwrap(), Policy::default());
-        let policy = read(r#"{"system": "pass", "tool-names": "pass"}"#).unwrap();
-        assert_eq!((policy.system, policy.tool_names), (Action::Pass, Names::Pass));
-        for wrong in [r#"{"sytem": "pass"}"#, r#"{"tools": "perturb"}"#, r#"{"media": "pass"}"#] {
+        let read = |json: &str| serde_json::from_str::<PolicyChanges>(json);
+        assert_eq!(read("{}").unwrap().policy(), Policy::default());
+        let policy = read(r#"{"system": "pass", "tool-results": "json"}"#).unwrap().policy();
+        assert_eq!((policy.system, policy.tool_results), (Action::Pass, Results::Json));
+        for wrong in [
+            r#"{"sytem": "pass"}"#,
+            r#"{"tools": "perturb"}"#,
+            r#"{"media": "pass"}"#,
+            r#"{"system-lines": []}"#,
+        ] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_file_changes_what_it_names_and_nothing_else() {
+        let read = |json: &str| serde_json::from_str::<PolicyChanges>(json).unwrap();
+        let preset = read(r#"{"system": "pass", "tools": "pass"}"#);
+        let policy = read(r#"{"system": "perturb"}"#).or(preset).policy();
+        let want = Policy { system: Action::Perturb, tools: Gate::Pass, ..Policy::default() };
+        assert_eq!(policy, want);
     }
 }

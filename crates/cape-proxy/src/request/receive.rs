@@ -5,9 +5,10 @@ use std::time::Duration;
 use axum::extract::Request;
 use axum::http::header;
 
+use super::encoding::Encoding;
 use crate::fault::Fault;
 
-/// The whole body, if it has at most `max` bytes and comes in time.
+/// The whole body, decoded, if it has at most `max` bytes before and after, and comes in time.
 pub(crate) async fn receive(
     request: Request,
     max: usize,
@@ -28,8 +29,9 @@ pub(crate) async fn receive(
     if announced.is_some_and(|length| length > max) {
         return Err(Fault::TooLarge(max));
     }
+    let encoding = Encoding::of(headers)?;
     match tokio::time::timeout(timeout, axum::body::to_bytes(request.into_body(), max)).await {
-        Ok(Ok(bytes)) => Ok(bytes.into()),
+        Ok(Ok(bytes)) => encoding.decode(bytes.into(), max),
         // it was longer than announced, or announced nothing
         Ok(Err(error)) if is_limit(&error) => Err(Fault::TooLarge(max)),
         Ok(Err(_)) | Err(_) => Err(Fault::Incomplete),

@@ -1,130 +1,266 @@
-//! The release of each text: the one that was sent before, or a new draw that is paid for first.
+//! The release of each text: its words are paid for, and then drawn; upstream's own go back as they came.
+
+#[cfg(test)]
+mod histories;
 
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use cape::sanitizer::Sanitizer;
 use cape::text::Release;
-use cape_ledger::{Conversation, Cost, Fresh, Ledger, Limits, Spender};
+use cape_ledger::{
+    Account, Answer, Conversation, Cost, Draw, Lasts, Ledger, Limits, Map, Place, Whose,
+};
 
 use super::body::BodyText;
-use super::perturber::Perturber;
+use super::perturber::{Perturber, Planned};
+use super::policy::Field;
 use crate::error::Error;
 use crate::fault::Fault;
+use crate::settings::{Memory, Settings};
 
-/// Draws releases, pays for them and remembers them.
+/// Pays for draws, draws, and exchanges what upstream said for its own words.
 pub(crate) struct Releaser {
     perturber: Perturber,
     pub(crate) sanitizer: Arc<Sanitizer>,
     pub(crate) ledger: Ledger,
     limits: Limits,
+    memory: Memory,
+    shared_map: bool,
 }
 
 /// The texts of a conversation that may be sent.
 pub(crate) struct Released {
-    /// Those that are perturbed, as they are sent.
-    pub(crate) texts: Vec<String>,
-    /// Their cost: nothing where they were sent before.
+    /// Those that do not pass unchanged, as they are sent, in order.
+    pub(crate) texts: Vec<ReleasedText>,
+    /// Their cost: nothing for words that were drawn for before.
     pub(crate) spent: Cost,
     /// The conversation up to here.
     pub(crate) after: Conversation,
+    /// The name of the conversation, where it has maps of its own.
+    pub(crate) conversation: Option<String>,
+}
+
+/// A text that may be sent.
+pub(crate) struct ReleasedText {
+    /// Its number among all texts of the body.
+    pub(crate) said: usize,
+    pub(crate) sent: Sent,
+}
+
+/// What is sent for a text.
+pub(crate) enum Sent {
+    /// The service's own words: the client was given these for them, and sent them back unchanged.
+    Own(String),
+    /// What its words became, and whose words they are.
+    Drawn(Release, Whose),
+}
+
+impl AsRef<str> for ReleasedText {
+    fn as_ref(&self) -> &str {
+        match &self.sent {
+            Sent::Own(text) | Sent::Drawn(Release { text, .. }, _) => text,
+        }
+    }
+}
+
+/// A text that must be drawn for: its number, and the conversation that it stands in.
+struct New {
+    said: usize,
+    whose: Whose,
+    beginning: usize,
+}
+
+/// A conversation, read and not yet paid for.
+struct Read {
+    /// The texts that are the service's own words.
+    known: Vec<ReleasedText>,
+    /// The texts that must be drawn for.
+    new: Vec<New>,
+    beginnings: Vec<Beginning>,
+    after: Conversation,
+}
+
+/// Texts that are paid for and not yet drawn.
+struct Paid {
+    planned: Vec<Planned>,
+    /// The secret of each key of each text, in order.
+    secrets: Vec<[u8; 32]>,
+    spent: Cost,
 }
 
 impl Releaser {
     pub(crate) fn start(
         sanitizer: Sanitizer,
         ledger: Ledger,
-        limits: Limits,
+        settings: &Settings,
     ) -> Result<Self, Error> {
         let sanitizer = Arc::new(sanitizer);
         let what = "the thread that perturbs cannot be started";
         let failed = |source| Error::Io { what, source };
         let perturber = Perturber::start(&sanitizer).map_err(failed)?;
-        Ok(Self { perturber, sanitizer, ledger, limits })
+        let Settings { limits, memory, shared_map, .. } = *settings;
+        Ok(Self { perturber, sanitizer, ledger, limits, memory, shared_map })
     }
 
-    /// Releases the texts of a conversation: all that are new are drawn and paid for together. An
-    /// error means that nothing may be sent.
+    /// Releases the texts of a conversation: all draws that are new are paid for together, and then
+    /// drawn. An error means that nothing may be sent.
     pub(crate) async fn conversation(
         &self,
-        who: &Spender,
+        account: &Account,
         said: &[BodyText],
     ) -> Result<Released, Fault> {
+        let read = self.read(account, said).await?;
+        let Paid { planned, secrets, spent } = self.pay(account, said, &read).await?;
+        let drawn = self.perturber.draw(planned, secrets).await?;
+        let mut texts = read.known;
+        let drawn = drawn.into_iter().zip(&read.new).map(|(release, new)| ReleasedText {
+            said: new.said,
+            sent: Sent::Drawn(release, new.whose),
+        });
+        texts.extend(drawn);
+        texts.sort_by_key(|text| text.said);
+        let conversation = match (self.memory, &read.beginnings[..]) {
+            (Memory::Conversation, [one]) => one.place.map(|place| place.name()),
+            _ => None,
+        };
+        Ok(Released { texts, spent, after: read.after, conversation })
+    }
+
+    /// Goes through a conversation: which texts are the service's own, and which must be drawn for?
+    async fn read(&self, account: &Account, said: &[BodyText]) -> Result<Read, Fault> {
         let now = SystemTime::now();
-        // a release under other settings is another release
-        let begin = || self.ledger.conversation(who, &self.sanitizer.about().fingerprint);
-        let mut conversation = begin();
-        let (mut sent, mut new, mut places) = (Vec::new(), Vec::new(), Vec::new());
-        for said in said {
-            if said.begins {
-                conversation = begin();
+        let mut conversation = self.ledger.conversation(account);
+        let (mut known, mut new, mut beginnings) = (Vec::new(), Vec::new(), Vec::new());
+        for (i, text) in said.iter().enumerate() {
+            if text.begins || beginnings.is_empty() {
+                conversation = self.ledger.conversation(account);
+                beginnings.push(Beginning::default());
             }
-            let place = conversation.next(said.field.key(), &said.text);
-            if said.passes {
+            let place = text.place(&mut conversation);
+            if let Some(beginning) = beginnings.last_mut().filter(|_| !text.own) {
+                beginning.hear(text.field, place);
+            }
+            if text.passes {
                 continue;
             }
-            let known = self.ledger.recall(&place, now).await?;
-            if known.is_none() {
-                new.push(said.text.clone());
-                places.push((sent.len(), place));
-            }
-            sent.push(known.unwrap_or_default());
-        }
-        if new.is_empty() {
-            return Ok(Released { texts: sent, spent: Cost::default(), after: conversation });
-        }
-        let releases = self.perturber.perturb(new).await?;
-        let (mut fresh, mut drawn) = (Vec::new(), Vec::new());
-        for (release, (i, place)) in releases.into_iter().zip(places) {
-            if release.privacy.draws == 0 {
-                // nothing was drawn: it comes out the same every time, and need not be remembered
-                sent[i] = release.text;
+            let own = match text.field {
+                // a block that upstream did not give there is left out, and so is an empty text
+                _ if text.own => Some(self.ledger.recall(&place, now).await?.unwrap_or_default()),
+                Field::Assistant | Field::ToolCalls => self.ledger.recall(&place, now).await?,
+                Field::User | Field::System | Field::ToolResults => None,
+            };
+            if let Some(own) = own {
+                known.push(ReleasedText { said: i, sent: Sent::Own(own) });
             } else {
-                fresh.push(Fresh { place, cost: cost(&release), text: release.text });
-                drawn.push(i);
+                let (whose, beginning) = (whose(text.field), beginnings.len() - 1);
+                new.push(New { said: i, whose, beginning });
             }
         }
-        let receipt = self.ledger.release(who, fresh, &self.limits, now).await?;
-        for (i, text) in drawn.into_iter().zip(receipt.texts) {
-            sent[i] = text;
+        Ok(Read { known, new, beginnings, after: conversation })
+    }
+
+    /// Pays for the draws of some texts. What is drawn is decided by the secrets that it gives.
+    async fn pay(
+        &self,
+        account: &Account,
+        said: &[BodyText],
+        Read { new, beginnings, .. }: &Read,
+    ) -> Result<Paid, Fault> {
+        if new.is_empty() {
+            return Ok(Paid { planned: Vec::new(), secrets: Vec::new(), spent: Cost::default() });
         }
-        Ok(Released { texts: sent, spent: receipt.spent, after: conversation })
+        let texts = new.iter().map(|new| said[new.said].text.clone()).collect();
+        let planned = self.perturber.plan(texts).await?;
+        let cape = self.sanitizer.cape().ok_or(Fault::Perturber)?;
+        let mut draws = Vec::new();
+        for (planned, new) in planned.iter().zip(new) {
+            let lasts = match (self.memory, beginnings[new.beginning].place) {
+                (Memory::Account, _) => Lasts::Account,
+                (Memory::Conversation, Some(place)) => Lasts::Conversation(place),
+                (Memory::Conversation, None) | (Memory::None, _) => Lasts::Request,
+            };
+            let whose = if self.shared_map { Whose::User } else { new.whose };
+            let map = Map { whose, lasts };
+            draws.extend(planned.plan.keys.iter().map(|key| Draw {
+                map,
+                from: cape.drawn_from(key),
+                word: key.word(),
+            }));
+        }
+        let per_draw = self.sanitizer.guarantee().bound;
+        let now = SystemTime::now();
+        let receipt = self.ledger.charge(account, &draws, per_draw, &self.limits, now).await?;
+        Ok(Paid { planned, secrets: receipt.secrets, spent: receipt.spent })
     }
 
-    /// Releases one text that is paid for and not remembered: to ask again is to spend again.
-    pub(crate) async fn once(&self, who: &Spender, text: &str) -> Result<(Release, Cost), Fault> {
-        let mut releases = self.perturber.perturb(vec![text.to_owned()]).await?;
-        let release = releases.pop().ok_or(Fault::Perturber)?;
-        let cost = cost(&release);
-        self.ledger.spend(who, cost, &self.limits, SystemTime::now()).await?;
-        Ok((release, cost))
+    /// Releases one text of the user's own.
+    pub(crate) async fn text(
+        &self,
+        account: &Account,
+        text: &str,
+    ) -> Result<(Release, Released), Fault> {
+        let said = BodyText {
+            field: Field::User,
+            text: text.to_owned(),
+            passes: false,
+            begins: true,
+            own: false,
+        };
+        let mut released = self.conversation(account, &[said]).await?;
+        match released.texts.pop().map(|text| text.sent) {
+            Some(Sent::Drawn(release, _)) => Ok((release, released)),
+            _ => Err(Fault::Perturber),
+        }
     }
 
-    /// Pays for draws that are made elsewhere, or refuses.
-    pub(crate) async fn pay(&self, who: &Spender, cost: Cost) -> Result<(), Fault> {
-        self.ledger.spend(who, cost, &self.limits, SystemTime::now()).await?;
-        Ok(())
+    /// Pays for draws that are made elsewhere, or refuses. Those of an account that were paid for before cost
+    /// nothing.
+    pub(crate) async fn charge(
+        &self,
+        account: &Account,
+        draws: &[Draw],
+        per_draw: f64,
+    ) -> Result<Cost, Fault> {
+        let now = SystemTime::now();
+        let receipt = self.ledger.charge(account, draws, per_draw, &self.limits, now).await?;
+        Ok(receipt.spent)
     }
 
     /// Remembers answers, which cost nothing.
-    pub(crate) async fn remember(
-        &self,
-        who: &Spender,
-        answers: Vec<Fresh>,
-    ) -> Result<(), cape_ledger::Error> {
-        self.ledger.release(who, answers, &self.limits, SystemTime::now()).await.map(drop)
+    pub(crate) async fn remember(&self, answers: &[Answer]) -> Result<(), cape_ledger::Error> {
+        self.ledger.remember(answers, SystemTime::now()).await
     }
 
     /// Whether a text could be perturbed and paid for now. Nothing is released, so nothing is spent.
     pub(crate) async fn try_out(&self) -> Result<(), Fault> {
-        self.perturber.perturb(vec!["the".into()]).await?;
-        let nobody = self.ledger.spender(b"");
-        self.ledger.left(&nobody, &self.limits, SystemTime::now()).await?;
+        self.perturber.plan(vec!["the".into()]).await?;
+        let nobody = self.ledger.account(b"", "");
+        self.ledger.left(nobody.spender(), &self.limits, SystemTime::now()).await?;
         Ok(())
     }
 }
 
-/// The cost of a release: the bound of one draw, for each of them.
-fn cost(release: &Release) -> Cost {
-    Cost::new(release.privacy.draws as u64, release.privacy.guarantee.bound)
+/// Whose words a text has. A system prompt is the client's own.
+fn whose(field: Field) -> Whose {
+    match field {
+        Field::User | Field::System => Whose::User,
+        Field::Assistant | Field::ToolCalls | Field::ToolResults => Whose::Known,
+    }
+}
+
+/// The beginning of a conversation, by which it is known: all texts up to the user's first.
+#[derive(Default)]
+struct Beginning {
+    place: Option<Place>,
+    is_over: bool,
+}
+
+impl Beginning {
+    fn hear(&mut self, field: Field, place: Place) {
+        if !self.is_over {
+            self.place = Some(place);
+            self.is_over = field == Field::User;
+        }
+    }
 }

@@ -23,7 +23,7 @@ pub(crate) enum AnswerFormat {
     Message,
     /// OpenAI's response.
     Response,
-    /// Embeddings: no text.
+    /// Embeddings or a count of tokens: no text.
     Vectors,
 }
 
@@ -35,10 +35,26 @@ macro_rules! route {
 }
 
 /// Every route whose bodies go on to upstream.
-pub(crate) const ROUTES: [&Route; 5] = [
+pub(crate) const ROUTES: [&Route; 6] = [
     route!("chat/completions", openai::CHAT, OpenAi, Chat),
     route!("completions", openai::COMPLETIONS, OpenAi, Completion),
     route!("embeddings", openai::EMBEDDINGS, OpenAi, Vectors),
     route!("responses", responses::RESPONSES, OpenAi, Response),
     route!("messages", anthropic::MESSAGES, Anthropic, Message),
+    route!("messages/count_tokens", anthropic::MESSAGES, Anthropic, Vectors),
 ];
+
+/// Where routes are served. Clients differ in whether the version is part of their base URL, and it
+/// is easily given twice or not at all.
+pub(crate) const PREFIXES: [&str; 3] = ["/v1", "", "/v1/v1"];
+
+/// Whether a service is known not to have a route, so that nothing need be drawn, paid for or sent.
+pub(crate) fn is_foreign(host: &str, route: &Route) -> bool {
+    match host {
+        "api.openai.com" => route.dialect == Dialect::Anthropic,
+        "api.anthropic.com" => {
+            route.dialect == Dialect::OpenAi && route.answer != AnswerFormat::Chat
+        }
+        _ => false,
+    }
+}

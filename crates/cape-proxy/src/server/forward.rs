@@ -3,16 +3,21 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, Method, Response};
 
+use super::log::Told;
 use super::service::Service;
-use crate::answer::pass::pass;
+use crate::answer::names::Names;
+use crate::answer::pass::{give, pass};
 use crate::answer::remember::AwaitedAnswer;
 use crate::answer::rewrite::Rewriter;
-use crate::fault::{Dialect, Fault};
-use crate::request::route::{AnswerFormat, Route};
-use crate::request::{body, headers};
+use crate::fault::{Fault, Refusal};
+use crate::request::body::{self, pattern};
+use crate::request::policy::Calls;
+use crate::request::route::{self, AnswerFormat, Route};
+use crate::request::user::user;
+use crate::request::{headers, notice};
 
 /// POST /v1/…: sends a request on once nothing in it is private.
 pub(super) async fn forward(
@@ -30,28 +35,50 @@ async fn exchange(
     route: &'static Route,
 ) -> Result<Response<Body>, Fault> {
     let permit = service.permit()?;
+    if route::is_foreign(service.upstream.host(), route) {
+        return Err(Fault::Foreign(route.dialect.other()));
+    }
     let client = headers::sent(request.headers())?;
-    let who = service.spender(request.headers());
+    let own = request.headers().clone();
     let bytes = service.receive(request).await?;
     let policy = service.policy();
-    let outgoing = body::read(&bytes, route.table, &policy)?;
-    let released = service.release(&who, &outgoing.said).await?;
+    let value = serde_json::from_slice(&bytes).map_err(Refusal::from)?;
+    let outgoing = body::read_value(&value, route.table, &policy)?;
+    if let Some(learner) = &service.learner {
+        learner.learn(outgoing.system.iter().map(String::as_str));
+    }
+    let account = service.account(&own, &user(&value));
+    let released = service.release(&account, &outgoing.said).await?;
+    let told = Told::new(&account, &released);
     let mut body = outgoing.fill(&released.texts);
+    let names = match service.releaser.sanitizer.cape() {
+        Some(cape) if route.answer != AnswerFormat::Vectors => {
+            let calls = policy.tool_calls == Calls::Restore;
+            Names::new(cape, &service.restore, calls, &outgoing.said, &released, &body)
+        }
+        _ => None,
+    };
+    if service.notice {
+        notice::add(&mut body, route.answer);
+    }
     let (releaser, after) = (&service.releaser, released.after);
-    let awaited = AwaitedAnswer::new(releaser, route, &policy, who, after, service.max_body);
+    let awaited = AwaitedAnswer::new(releaser, route, &policy, after, service.max_body);
     let extractor = service.extractor.as_ref().filter(|_| route.answer != AnswerFormat::Vectors);
     let rewriter = extractor.map(|extractor| Rewriter::new(extractor, outgoing.prompt, &mut body));
     let answered = async {
         let body = Some(body.to_string());
         let answer = service.upstream.ask(Method::POST, route.path, client, body).await?;
-        match rewriter.filter(|_| answer.status().is_success()) {
-            Some(rewriter) => rewriter.rewrite(answer, route, permit, awaited).await,
-            None => pass(answer, route.dialect, permit, awaited).await,
+        if !answer.status().is_success() {
+            return pass(answer, route.dialect, permit).await;
+        }
+        match rewriter {
+            Some(rewriter) => rewriter.rewrite(answer, route, permit, awaited, names).await,
+            None => give(answer, route, permit, awaited, names).await,
         }
     };
     // what is spent is spent, whatever comes of it
     let mut response = answered.await.unwrap_or_else(|fault| fault.response(route.dialect));
-    response.extensions_mut().insert(released.spent);
+    response.extensions_mut().insert(told);
     Ok(response)
 }
 
@@ -59,8 +86,28 @@ async fn exchange(
 pub(super) async fn models(
     State(service): State<Arc<Service>>,
     client: HeaderMap,
-) -> Result<Response<Body>, Fault> {
-    let (permit, client) = (service.permit()?, headers::sent(&client)?);
-    let answer = service.upstream.ask(Method::GET, "models", client, None).await?;
-    pass(answer, Dialect::OpenAi, permit, None).await
+) -> Response<Body> {
+    about_models(&service, &client, "models").await
+}
+
+/// GET /v1/models/{id}: upstream's description of a model that may be asked.
+pub(super) async fn model(
+    State(service): State<Arc<Service>>,
+    Path(model): Path<String>,
+    client: HeaderMap,
+) -> Response<Body> {
+    if !pattern::model_in_path(&model) || !service.policy().allows(&model) {
+        return Fault::NotFound.response(headers::dialect(&client));
+    }
+    about_models(&service, &client, &format!("models/{model}")).await
+}
+
+async fn about_models(service: &Service, client: &HeaderMap, path: &str) -> Response<Body> {
+    let dialect = headers::dialect(client);
+    let answered = async {
+        let (permit, sent) = (service.permit()?, headers::sent(client)?);
+        let answer = service.upstream.ask(Method::GET, path, sent, None).await?;
+        pass(answer, dialect, permit).await
+    };
+    answered.await.unwrap_or_else(|fault: Fault| fault.response(dialect))
 }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::Response;
-use cape_ledger::Cost;
 use serde_json::{Value, json};
 
 use super::local::json_response;
+use super::log::Told;
 use super::service::Service;
 use crate::fault::{Code, Fault, Refusal};
 use crate::request::body::{self, Rule, pattern};
@@ -25,9 +25,11 @@ const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "f
 /// POST /beta/litellm_basic_guardrail_api
 pub(super) async fn guard(State(service): State<Arc<Service>>, request: Request) -> Response<Body> {
     match verdict(&service, request).await {
-        Ok((verdict, spent)) => {
+        Ok((verdict, told)) => {
             let mut response = json_response(&verdict);
-            response.extensions_mut().insert(spent);
+            if let Some(told) = told {
+                response.extensions_mut().insert(told);
+            }
             response
         }
         Err(fault) => {
@@ -39,26 +41,33 @@ pub(super) async fn guard(State(service): State<Arc<Service>>, request: Request)
     }
 }
 
-async fn verdict(service: &Service, request: Request) -> Result<(Value, Cost), Fault> {
+async fn verdict(service: &Service, request: Request) -> Result<(Value, Option<Told>), Fault> {
     let _permit = service.permit()?;
-    let client = service.spender(request.headers());
+    let own = request.headers().clone();
     let bytes = service.receive(request).await?;
     let asked: Value = serde_json::from_slice(&bytes).map_err(Refusal::from)?;
     // an answer was made from a release, so there is nothing to protect
     if asked["input_type"] == "response" {
-        return Ok((json!({"action": "NONE"}), Cost::default()));
+        return Ok((json!({"action": "NONE"}), None));
     }
     let policy = service.policy();
     passes(&asked, &policy)?;
     covered(&asked)?;
     let texts = json!({ "texts": asked["texts"] }).to_string();
     let outgoing = body::read(texts.as_bytes(), TEXTS, &policy)?;
-    // LiteLLM gives its clients keys of its own
-    let key = asked["request_data"]["user_api_key_hash"].as_str();
-    let who = key.map_or(client, |key| service.releaser.ledger.spender(key.as_bytes()));
-    let released = service.release(&who, &outgoing.said).await?;
+    // LiteLLM gives its clients keys of its own, and knows their users
+    let data = &asked["request_data"];
+    let users =
+        ["user_api_key_end_user_id", "user_api_key_user_id"].map(|name| data[name].as_str());
+    let user = users.into_iter().flatten().next().unwrap_or_default();
+    let account = match data["user_api_key_hash"].as_str() {
+        Some(key) => service.releaser.ledger.account(key.as_bytes(), user),
+        None => service.account(&own, user),
+    };
+    let released = service.release(&account, &outgoing.said).await?;
     let texts = outgoing.fill(&released.texts)["texts"].take();
-    Ok((json!({"action": "GUARDRAIL_INTERVENED", "texts": texts}), released.spent))
+    let told = Told::new(&account, &released);
+    Ok((json!({"action": "GUARDRAIL_INTERVENED", "texts": texts}), Some(told)))
 }
 
 /// Refuses messages with a text that is not among `texts`: it would be sent unchanged.
@@ -99,12 +108,12 @@ fn passes(asked: &Value, policy: &Policy) -> Result<(), Refusal> {
     let passed = [
         ("images", "media", false),
         ("tools", "tools", policy.tools == Gate::Pass),
-        ("tool_calls", "tool-calls", policy.tool_calls == Action::Pass),
+        ("tool_calls", "tool-calls", policy.action(Field::ToolCalls) == Action::Pass),
     ];
     let calls = |message: &Value| !message["tool_calls"].is_null();
     let messages = asked["structured_messages"].as_array();
     if messages.is_some_and(|messages| messages.iter().any(calls))
-        && policy.tool_calls != Action::Pass
+        && policy.action(Field::ToolCalls) != Action::Pass
     {
         let (path, why) = ("structured_messages".into(), "a guardrail can change texts alone");
         return Err(Refusal::Blocked { path, why, key: "tool-calls" });

@@ -4,24 +4,24 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::http::{HeaderMap, Method};
-use cape_ledger::Cost;
+use cape_ledger::{Draw, Lasts, Map, Whose};
 
 use super::service::Service;
 use crate::fault::Fault;
-use crate::playground::{Exchange, Later};
+use crate::playground::{Exchange, Later, Owed};
 use crate::upstream;
 
-/// The account that a playground pays from, as an API key.
-const ACCOUNT: &[u8] = b"cape playground";
+/// The API key that stands in the ledger for the playground.
+const KEY: &[u8] = b"cape playground";
 
 /// The parts of a proxy for its playground. They do not keep the proxy alive: it has the playground.
 pub(super) fn exchange(service: &Arc<Service>) -> Exchange {
     let weak = Arc::downgrade(service);
     let proxy = move || weak.upgrade().ok_or(Fault::Perturber);
     let (payer, asker) = (proxy.clone(), proxy);
-    let pay = move |draws: u64, bound: f64| -> Later<()> {
+    let pay = move |owed: Owed| -> Later<()> {
         let service = payer();
-        Box::pin(async move { service?.pay(Cost::new(draws, bound)).await })
+        Box::pin(async move { service?.pay(owed).await })
     };
     let ask = move |headers: HeaderMap, body: String| -> Later<(u16, Vec<u8>)> {
         let service = asker();
@@ -44,12 +44,15 @@ pub(super) fn exchange(service: &Arc<Service>) -> Exchange {
 }
 
 impl Service {
-    /// Pays for draws of the playground before they are made.
-    async fn pay(&self, cost: Cost) -> Result<(), Fault> {
+    /// Pays for draws of the playground before they are made. Each of its maps is an account's.
+    async fn pay(&self, owed: Owed) -> Result<(), Fault> {
         let started = Instant::now();
-        let who = self.releaser.ledger.spender(ACCOUNT);
-        self.releaser.pay(&who, cost).await?;
-        self.metrics.released(started.elapsed(), cost);
+        let account = self.releaser.ledger.account(KEY, &owed.map);
+        let map = Map { whose: Whose::User, lasts: Lasts::Account };
+        let draws = owed.draws.into_iter().map(|(from, word)| Draw { map, from, word });
+        let draws: Vec<Draw> = draws.collect();
+        let spent = self.releaser.charge(&account, &draws, owed.bound).await?;
+        self.metrics.released(started.elapsed(), spent);
         Ok(())
     }
 }

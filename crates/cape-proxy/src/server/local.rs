@@ -10,8 +10,10 @@ use axum::response::IntoResponse;
 use cape::ReleaseJson;
 use serde_json::{Value, json};
 
+use super::log::Told;
 use super::service::Service;
 use crate::fault::{Fault, Refusal};
+use crate::request::user::user;
 
 /// POST /perturb: a text in, its release out.
 pub(super) async fn perturb(
@@ -19,29 +21,32 @@ pub(super) async fn perturb(
     request: Request,
 ) -> Result<Response<Body>, Fault> {
     let _permit = service.permit()?;
-    let who = service.spender(request.headers());
-    let text = text(&service.receive(request).await?)?;
-    let (release, spent) = service.release_once(&who, &text).await?;
+    let own = request.headers().clone();
+    let (text, user) = text(&service.receive(request).await?)?;
+    let account = service.account(&own, &user);
+    let (release, released) = service.release_text(&account, &text).await?;
     let described = ReleaseJson::new(&service.releaser.sanitizer, &text, &release);
     let described = serde_json::to_value(described).map_err(|_| Fault::Perturber)?;
     let mut response = json_response(&described);
-    response.extensions_mut().insert(spent);
+    response.extensions_mut().insert(Told::new(&account, &released));
     Ok(response)
 }
 
-/// The text of `{"text": "…"}`.
-fn text(body: &[u8]) -> Result<String, Refusal> {
+/// The text of `{"text": "…"}`, and the user whom `user` names.
+fn text(body: &[u8]) -> Result<(String, String), Refusal> {
     let mut body: Value = serde_json::from_slice(body)?;
+    let user = user(&body);
     let fields = body.as_object_mut().into_iter().flatten();
     let mut text = None;
     for (name, value) in fields {
         match (name.as_str(), value.take()) {
             ("text", Value::String(given)) => text = Some(given),
-            ("text", _) => {}
+            ("text", _) | ("user", Value::String(_)) => {}
             _ => return Err(Refusal::Unknown { path: name.clone() }),
         }
     }
-    text.ok_or_else(|| Refusal::Value { path: "text".into(), expected: "a string".into() })
+    let missing = || Refusal::Value { path: "text".into(), expected: "a string".into() };
+    Ok((text.ok_or_else(missing)?, user))
 }
 
 /// GET /health: the process is alive.

@@ -17,6 +17,7 @@ pub(super) struct Metrics {
     /// By route and outcome.
     requests: Mutex<BTreeMap<(&'static str, String), u64>>,
     draws: AtomicU64,
+    maps: AtomicU64,
     /// In thousandths, rounded up.
     epsilon: AtomicU64,
     /// Of the latency that perturbing adds; the last is for all above the bounds.
@@ -33,6 +34,7 @@ impl Metrics {
     /// Counts a release: its cost, and the time that it took.
     pub(super) fn released(&self, time: Duration, cost: Cost) {
         self.draws.fetch_add(cost.draws, Relaxed);
+        self.maps.fetch_add(cost.maps, Relaxed);
         self.epsilon.fetch_add((cost.epsilon.epsilon() * 1e3).ceil() as u64, Relaxed);
         let milliseconds = time.as_millis() as u64;
         let bucket = BOUNDS.partition_point(|&bound| bound < milliseconds);
@@ -56,8 +58,10 @@ impl Metrics {
         }
         out += &head("cape_requests_in_flight", "gauge", "Requests that are being served.");
         let _ = writeln!(out, "cape_requests_in_flight {in_flight}");
-        out += &head("cape_draws_total", "counter", "Words that were drawn.");
+        out += &head("cape_draws_total", "counter", "Draws that were paid for.");
         let _ = writeln!(out, "cape_draws_total {}", self.draws.load(Relaxed));
+        out += &head("cape_maps_total", "counter", "Maps that were opened.");
+        let _ = writeln!(out, "cape_maps_total {}", self.maps.load(Relaxed));
         out += &head("cape_epsilon_total", "counter", "Privacy loss of all of them together.");
         let _ = writeln!(out, "cape_epsilon_total {}", self.epsilon.load(Relaxed) as f64 / 1e3);
         let name = "cape_perturbation_seconds";
@@ -82,7 +86,8 @@ mod tests {
     fn buckets_add_up() {
         let metrics = Metrics::default();
         for ms in [0, 5, 6, 100, 9000] {
-            let cost = if ms == 0 { Cost::new(7, 12.0) } else { Cost::default() };
+            let cost = Cost { maps: 2, ..Cost::new(7, 12.0) };
+            let cost = if ms == 0 { cost } else { Cost::default() };
             metrics.released(Duration::from_millis(ms), cost);
         }
         metrics.request("chat", "200".into());
@@ -95,6 +100,7 @@ mod tests {
             "cape_perturbation_seconds_count 5",
             "cape_requests_total{route=\"chat\",outcome=\"200\"} 1",
             "cape_draws_total 7",
+            "cape_maps_total 2",
             "cape_epsilon_total 84",
             "cape_requests_in_flight 2",
         ] {

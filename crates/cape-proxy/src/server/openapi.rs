@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::local::json_response;
 use crate::request::body::Rule;
 use crate::request::policy::Field;
-use crate::request::route::ROUTES;
+use crate::request::route::{AnswerFormat, ROUTES};
 
 /// GET /openapi.json
 pub(super) async fn openapi() -> Response<Body> {
@@ -15,7 +15,7 @@ pub(super) async fn openapi() -> Response<Body> {
 }
 
 fn description() -> Value {
-    let text = Rule::Object(&[("text", Rule::Text(Field::User))]);
+    let text = Rule::Object(&[("text", Rule::Text(Field::User)), ("user", Rule::Identity)]);
     let texts = json!({"type": "object", "properties": {
         "texts": {"type": "array", "items": {"type": "string"}}}});
     let mut paths = Map::new();
@@ -26,6 +26,17 @@ fn description() -> Value {
     {
         let body = json!({"required": true, "content": {"application/json": {"schema": schema}}});
         paths.insert(path, json!({"post": {"requestBody": body, "responses": responses()}}));
+    }
+    let model = json!([{"name": "model", "in": "path", "required": true,
+        "schema": {"type": "string", "description": Rule::Model.expected()}}]);
+    let described = json!({"get": {"parameters": model, "responses": responses()}});
+    paths.insert("/v1/models/{model}".into(), described);
+    for route in ROUTES.iter().filter(|route| route.answer != AnswerFormat::Vectors) {
+        let restored =
+            "how many of the user's words were put back into an answer that is no stream";
+        let served = &mut paths[&format!("/v1/{}", route.path)]["post"]["responses"]["200"];
+        served["headers"] = json!({"X-Cape-Restored": {"description": restored,
+            "schema": {"type": "integer", "minimum": 0}}});
     }
     for path in ["/v1/models", "/health", "/ready", "/metrics", "/openapi.json"] {
         paths.insert(path.into(), json!({"get": {"responses": responses()}}));
@@ -57,13 +68,18 @@ fn schema(rule: &Rule) -> Value {
         Rule::Integer(min, max) => json!({"type": "integer", "minimum": min, "maximum": max}),
         Rule::Number(min, max) => json!({"type": "number", "minimum": min, "maximum": max}),
         Rule::Word(words) => json!({"enum": words}),
-        Rule::Text(_) | Rule::TextOrTree(_) | Rule::TreeInString(_) => json!({"type": "string"}),
-        Rule::Model | Rule::Id(_) | Rule::ResponseId | Rule::ToolName | Rule::Stop => {
+        Rule::Text(_) | Rule::Arguments | Rule::ToolResult => json!({"type": "string"}),
+        Rule::Model
+        | Rule::Id(_)
+        | Rule::ResponseId
+        | Rule::ToolName
+        | Rule::Domain
+        | Rule::Stop => {
             json!({"type": "string", "description": rule.expected()})
         }
-        Rule::Tool | Rule::Schema => json!({"type": "object"}),
+        Rule::Tool | Rule::Schema | Rule::Own(_) => json!({"type": "object"}),
         Rule::List(item) | Rule::Each(item) => json!({"type": "array", "items": schema(item)}),
-        Rule::Object(entries) => object(entries),
+        Rule::Object(entries) | Rule::ServiceTool(entries) => object(entries),
         Rule::By(_, kinds) => {
             json!({"oneOf": kinds.iter().map(|(_, rule)| schema(rule)).collect::<Vec<_>>()})
         }

@@ -87,11 +87,12 @@ pub fn run_playground(
 /// The time that the ledger's connections have to end.
 const CLOSING: Duration = Duration::from_secs(5);
 
-/// Forgets messages that were not sent for so many days, now and every hour.
+/// Forgets answers that were not sent back for so many days, now and every hour.
 async fn forgets(service: Arc<Service>, days: u32) {
     loop {
-        match service.releaser.ledger.forget(Day::of(SystemTime::now()).before(days)).await {
-            Ok(messages) if messages > 0 => tracing::info!(messages, "forgotten"),
+        match service.releaser.ledger.forget_answers(Day::of(SystemTime::now()).before(days)).await
+        {
+            Ok(answers) if answers > 0 => tracing::info!(answers, "forgotten"),
             Ok(_) => {}
             Err(_) => tracing::warn!("the ledger did not forget"),
         }

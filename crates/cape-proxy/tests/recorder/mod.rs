@@ -53,6 +53,13 @@ pub struct Recorder {
 impl Recorder {
     /// Answers every request with these steps.
     pub fn new(steps: Vec<Step>) -> Self {
+        Self::answering(move |_| steps.clone())
+    }
+
+    /// Answers each request by its body.
+    pub fn answering(
+        steps: impl Fn(&serde_json::Value) -> Vec<Step> + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
         let seen = Arc::new(Mutex::new(Seen::default()));
@@ -60,7 +67,7 @@ impl Recorder {
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (seen, steps) = (Arc::clone(&shared), Arc::clone(&steps));
-                std::thread::spawn(move || serve(stream, &steps, &seen));
+                std::thread::spawn(move || serve(stream, &*steps, &seen));
             }
         });
         Self { url, seen }
@@ -94,8 +101,13 @@ impl Recorder {
     }
 }
 
-fn serve(mut stream: TcpStream, steps: &[Step], seen: &Mutex<Seen>) {
+fn serve(
+    mut stream: TcpStream,
+    steps: &dyn Fn(&serde_json::Value) -> Vec<Step>,
+    seen: &Mutex<Seen>,
+) {
     let Ok((bytes, body)) = read(&stream) else { return };
+    let steps = steps(&serde_json::from_str(&body).unwrap());
     {
         let mut seen = seen.lock().unwrap();
         seen.bytes.extend(bytes);
@@ -104,12 +116,12 @@ fn serve(mut stream: TcpStream, steps: &[Step], seen: &Mutex<Seen>) {
     for step in steps {
         match step {
             Step::Send(bytes) => {
-                if stream.write_all(bytes).and_then(|()| stream.flush()).is_err() {
+                if stream.write_all(&bytes).and_then(|()| stream.flush()).is_err() {
                     seen.lock().unwrap().gone += 1;
                     return;
                 }
             }
-            Step::Wait(time) => std::thread::sleep(*time),
+            Step::Wait(time) => std::thread::sleep(time),
             Step::Hang => {
                 let _ = stream.read(&mut [0; 1]);
                 seen.lock().unwrap().gone += 1;

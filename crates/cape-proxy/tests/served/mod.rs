@@ -1,78 +1,39 @@
-//! The proxy in this process, with the tiny model, asked without a socket.
+//! The proxy in this process, asked without a socket.
 
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "shared by tests")]
 
-use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::request::Builder;
 use axum::http::{HeaderMap, Request};
 use axum::{Extension, Router};
-use cape::keep::KeepList;
-use cape::mechanism::Mechanism;
-use cape::mechanism::cape_paper::{CapePaper, Settings as CapeSettings};
-use cape::privacy::{Epsilon, Evidence, Guarantee, Notion};
-use cape::rng::CryptoRng;
-use cape::sanitizer::{About, Sanitizer};
-use cape::text::{Outcome, Piece, Token, Tokens};
-use cape::tokenizer::Tokenizer;
+use cape::law::Shape;
+use cape::lexicon::Lexicon;
+use cape::mechanism::cape::{Cape, Settings as CapeSettings};
+use cape::privacy::Epsilon;
+use cape::sanitizer::Sanitizer;
 use cape_ledger::{Key, Ledger};
-use cape_models::Device;
 use cape_proxy::{Error, Policy, Service, Settings};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tower::ServiceExt;
 
-/// A word that no vocabulary has: it is one unknown token, and no draw can fall on it.
+/// A word that is not on the list: no draw can fall on it.
 pub const CANARY: &str = "zq🂡canary";
 
-fn device() -> &'static Device {
-    static DEVICE: OnceLock<Device> = OnceLock::new();
-    DEVICE.get_or_init(|| {
-        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/bert-tiny");
-        cape_models::load(dir.to_str().unwrap()).unwrap()
-    })
-}
-
-/// Any word in the place of any other, each as likely: the prompt does not matter, and every ε holds.
-/// A draw costs 2, which is easy to count.
-struct Uniform(Arc<Tokenizer>);
-
-impl Mechanism for Uniform {
-    fn guarantee(&self) -> Guarantee {
-        let epsilon = Epsilon::new(2.0).unwrap();
-        Guarantee::uniform(epsilon, 2.0, 1.0, Notion::Ldp, Evidence::Proof)
-    }
-
-    fn perturb(&self, tokens: &Tokens, rng: &mut dyn CryptoRng) -> cape::Result<Vec<Outcome>> {
-        let words = self.0.vocab().of_kind(Piece::Start);
-        let mut draw = |token: &Token| {
-            if let Some(why) = token.kept {
-                return Outcome::Kept(why);
-            }
-            let id = words[cape::sample::below(words.len() as u64, rng) as usize];
-            Outcome::Drawn { id, retention: 1.0 / words.len() as f64 }
-        };
-        Ok(tokens.as_slice().iter().map(&mut draw).collect())
-    }
-}
-
-fn of(mechanism: Box<dyn Mechanism>, name: &'static str) -> Sanitizer {
-    let about = About { mechanism: name, words: None, fingerprint: "of tests".into() };
-    Sanitizer::tokens(Arc::clone(&device().tokenizer), KeepList::default(), mechanism, about)
-}
-
+/// Cape with laws under which any word becomes nearly any other, whatever its level. "and" and the like are
+/// kept. A draw costs 2, which is easy to count.
 pub fn sanitizer() -> Sanitizer {
-    of(Box::new(Uniform(Arc::clone(&device().tokenizer))), "uniform")
-}
-
-/// The paper's mechanism at ε = 2: what holds is more than that.
-pub fn paper() -> Sanitizer {
-    let paper = CapeSettings::new(Epsilon::new(2.0).unwrap());
-    let settings = CapeSettings { context: cape::context::Context::Released, ..paper };
-    let mechanism = CapePaper::new(Arc::clone(&device().model), settings).unwrap();
-    of(Box::new(mechanism), "cape-paper")
+    let epsilon = Epsilon::new(2.0).unwrap();
+    let settings = CapeSettings {
+        epsilon,
+        shape: Shape { k: 1, alpha: None },
+        epsilon_ordinary: Some(epsilon),
+        keep: ["and", "the", "a", "is", "of", "in"].map(str::to_owned).into(),
+        ..CapeSettings::default()
+    };
+    Sanitizer::words(Cape::new(Lexicon::embedded(), settings).unwrap())
 }
 
 /// An answer, whole.

@@ -68,7 +68,7 @@ impl Knn {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Embeddings;
+    use crate::embeddings::Embeddings;
 
     #[test]
     fn the_nearest_are_found_and_ties_count_for_both() {

@@ -38,7 +38,6 @@ pub struct Findings<S> {
 
 impl<S: Copy + PartialOrd> Extremes<S> {
     /// No input so far.
-    #[must_use]
     pub(crate) fn new(outputs: usize) -> Self {
         Self { outputs: (0..outputs).map(|_| None).collect() }
     }
@@ -59,7 +58,6 @@ impl<S: Copy + PartialOrd> Extremes<S> {
     }
 
     /// Merges the two; the other's inputs have larger numbers.
-    #[must_use]
     pub(crate) fn merge(mut self, other: Self) -> Self {
         for (span, other) in self.outputs.iter_mut().zip(other.outputs) {
             match (span.as_mut(), other) {
@@ -79,7 +77,6 @@ impl<S: Copy + PartialOrd> Extremes<S> {
     }
 
     /// The extremes of an output; none where no input was added that can make it.
-    #[must_use]
     pub(crate) fn get(&self, output: usize) -> Option<Span<S>> {
         self.outputs[output]
     }

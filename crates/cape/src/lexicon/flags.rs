@@ -32,8 +32,7 @@ impl Class {
     ];
 
     /// The name in output.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Illness => "illness",
             Self::Body => "body",
@@ -75,31 +74,26 @@ impl Flags {
     }
 
     /// A common word that is ordinary where it is written as it is here.
-    #[must_use]
     pub(crate) fn is_common(self) -> bool {
         self.has('o')
     }
 
     /// Written with a capital it is more often a name.
-    #[must_use]
     pub(crate) fn is_rather_a_name(self) -> bool {
         self.has('n')
     }
 
     /// It is no name even with a capital, wherever it stands: The, My, Please.
-    #[must_use]
     pub(crate) fn is_never_a_name(self) -> bool {
         self.has('c')
     }
 
     /// A language, a programming language, a file format or well-known software.
-    #[must_use]
     pub(crate) fn is_software(self) -> bool {
         self.has('k')
     }
 
     /// A given name or a family name.
-    #[must_use]
     pub(crate) fn is_person(self) -> bool {
         ['f', 'm', 's'].iter().any(|&letter| self.has(letter))
     }
@@ -111,7 +105,6 @@ impl Flags {
     }
 
     /// The sensitive class, if any; the first of several.
-    #[must_use]
     pub(crate) fn class(self) -> Option<Class> {
         Class::LETTERS.iter().find(|(letter, _)| self.has(*letter)).map(|&(_, class)| class)
     }

@@ -10,7 +10,7 @@ use crate::law::{Law, Shape};
 use crate::levels::{Key, Levels, Profile};
 use crate::lexicon::{Flags, Lexicon, Listed, fold};
 use crate::privacy::{Epsilon, Evidence, Guarantee, Notion, Reach, round_up};
-use crate::rank::{nth_best, rank_of, ranking};
+use crate::rank::{nth_best, ranking};
 use crate::rng::{CryptoRng, Secret};
 use crate::sample::Share;
 use crate::text::{Level, Why};
@@ -161,10 +161,11 @@ impl Cape {
             keep.add(&words);
         }
         // the same numbers under two laws would be two draws that depend on each other
+        let alpha = settings.shape.alpha.map(|alpha| format!("Some({alpha:?})"));
         let tag = format!(
-            "{} {:?} {} {} {:016x}",
+            "{} {} {} {} {:016x}",
             settings.epsilon.get(),
-            settings.shape.alpha,
+            alpha.as_deref().unwrap_or("None"),
             settings.shape.k,
             ordinary.get(),
             lexicon.checksum()
@@ -195,8 +196,7 @@ impl Cape {
     }
 
     /// All that a release depends on beside the text and the secret, written out.
-    #[must_use]
-    pub fn fingerprint(&self) -> String {
+    pub(crate) fn fingerprint(&self) -> String {
         let Settings {
             profile,
             epsilon,
@@ -224,13 +224,6 @@ impl Cape {
             cut.as_str(),
             self.lexicon.checksum(),
         )
-    }
-
-    /// The mark of its laws and its list: with one secret, mechanisms of the same mark draw alike, and those of
-    /// different marks independently.
-    #[must_use]
-    pub fn tag(&self) -> &[u8] {
-        &self.tag
     }
 
     /// The law of the words of a level.
@@ -320,11 +313,20 @@ impl Cape {
     /// Draws for every key of a plan.
     #[must_use]
     pub fn draw(&self, plan: &Plan, secret: &Secret) -> Vec<Drawn> {
-        let draw = |key: &Key| {
-            let numbers = [&self.tag[..], &key.bytes()].concat();
-            self.draw_key(key, &mut secret.generator(&numbers))
-        };
-        plan.keys.iter().map(draw).collect()
+        plan.keys.iter().map(|key| self.draw_one(key, secret)).collect()
+    }
+
+    /// Draws for one key.
+    #[must_use]
+    pub fn draw_one(&self, key: &Key, secret: &Secret) -> Drawn {
+        self.draw_key(key, &mut secret.generator(&self.drawn_from(key)))
+    }
+
+    /// All that a draw comes from beside the secret, in bytes: the same bytes and the same secret are one
+    /// draw, whatever other settings there are.
+    #[must_use]
+    pub fn drawn_from(&self, key: &Key) -> Vec<u8> {
+        [&self.tag[..], &key.bytes()].concat()
     }
 
     fn draw_key(&self, key: &Key, rng: &mut dyn CryptoRng) -> Drawn {
@@ -361,7 +363,6 @@ impl Cape {
     }
 
     /// How good each listed word is in the place of a key's: the order of the draw.
-    #[must_use]
     pub(crate) fn utilities(&self, key: &Key) -> Vec<f32> {
         let mut utilities = self.lexicon.similarities(&key.form);
         if let Some(own) = self.own(key) {
@@ -392,20 +393,6 @@ impl Cape {
             }
         }
         Some(row)
-    }
-
-    /// The exact probability with which a key becomes this.
-    #[must_use]
-    pub fn probability(&self, key: &Key, drawn: &Drawn) -> Option<f64> {
-        let law = self.law_of(key)?;
-        let rank = match drawn {
-            Drawn::Word(word) => rank_of(&self.utilities(key), word.index()),
-            Drawn::Value(text) => {
-                let value = kinds::grid_index(key.kind, text);
-                kinds::grid_rank(key.kind, grid_value(key), value)
-            }
-        };
-        Some(law.probability(rank))
     }
 }
 

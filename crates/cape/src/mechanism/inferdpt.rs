@@ -47,7 +47,6 @@ const ATTACKED_RADII: u64 = 64;
 
 /// The budget ε_n of the noise that makes the radius: the public code's curve, fitted to keep the lists
 /// at a size that its authors wanted.
-#[must_use]
 pub(crate) fn noise_epsilon(epsilon: Epsilon) -> f64 {
     let epsilon = epsilon.get();
     if epsilon < 2.0 {

@@ -121,7 +121,7 @@ fn currencies(source: &Source, pieces: &mut Vec<Piece>) {
         let mut chars = source.text[piece.start..piece.end].chars();
         chars.next().is_some_and(kinds::is_currency) && chars.next().is_none()
     };
-    let open = |gap: &str| !matches!(gap, "," | ":" | "-" | "/");
+    let open = |gap: &str| !matches!(gap, "," | "." | ":" | "-" | "/");
     rewrite(pieces, |pieces, i| {
         let Some([a, b]) = pieces.get(i..i + 2) else { return (1, None) };
         let joins = matches!(gap(source, pieces, i), " " | "\u{a0}" | "\u{202f}")
@@ -155,7 +155,7 @@ fn accounts(source: &Source, pieces: &mut Vec<Piece>) {
             if over || gap(source, pieces, j - 1) != " " || !is_group(&pieces[j]) {
                 break;
             }
-            if kinds::is_iban(&account) && gap(source, pieces, j) != "-" {
+            if kinds::is_iban(&account) && !matches!(gap(source, pieces, j), "-" | ".") {
                 found = Some(j);
             }
         }

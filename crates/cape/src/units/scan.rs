@@ -7,8 +7,7 @@ use crate::kinds::{self, Kind};
 
 mod shapes;
 
-/// The pieces of a text, in order. None ends where a character of a unit, or one that always joins,
-/// follows.
+/// The pieces of a text, in order. None ends where a character of a unit follows.
 pub(super) fn pieces(source: &Source) -> Vec<Piece> {
     let (mut pieces, mut at) = (Vec::new(), 0);
     while at < source.text.len() {
@@ -51,7 +50,7 @@ fn run(source: &Source, start: usize, pieces: &mut Vec<Piece>) -> usize {
         return push(start, end, kind);
     }
     let after_dollar = source.char_before(start) == Some('$');
-    for part in text.split(['-', '_']) {
+    for part in dotted(text).into_iter().flat_map(|part| part.split(['-', '_'])) {
         let start = part.as_ptr() as usize - source.text.as_ptr() as usize;
         let mut kind = kinds::of_part(part);
         if after_dollar && part.starts_with(char::is_alphabetic) {
@@ -61,6 +60,35 @@ fn run(source: &Source, start: usize, pieces: &mut Vec<Piece>) -> usize {
         push(start, start + part.len(), kind);
     }
     end
+}
+
+/// Parts a text at its dots, but for those between letters (U.S). One with a digit stays whole: what is
+/// released for its numbers could be read together with a word beside them.
+fn dotted(text: &str) -> Vec<&str> {
+    if kinds::digits(text) > 0 {
+        return vec![text];
+    }
+    let atoms: Vec<&str> = text.split('.').collect();
+    let (mut parts, mut rest) = (Vec::new(), text);
+    for atoms in atoms.chunk_by(|a, b| is_letter(a) && is_letter(b)) {
+        let (part, after) = rest.split_at(atoms.join(".").len());
+        rest = after.strip_prefix('.').unwrap_or_default();
+        if atoms.iter().all(|atom| RELEASED_LETTERS.contains(atom)) {
+            parts.extend(atoms);
+        } else {
+            parts.push(part);
+        }
+    }
+    parts
+}
+
+/// The words of a single letter that are drawn: `a.I` may be two words of a release.
+const RELEASED_LETTERS: [&str; 3] = ["a", "A", "I"];
+
+/// Whether a text is one letter.
+fn is_letter(text: &str) -> bool {
+    let mut chars = text.chars();
+    chars.next().is_some_and(char::is_alphabetic) && chars.next().is_none()
 }
 
 /// Where the run of characters that begins here ends: single connectors between characters of units

@@ -2,12 +2,11 @@
 
 use std::convert::Infallible;
 
-use cape::assemble::assemble;
+use cape::Why;
 use cape::mechanism::Mechanism;
 use cape::mechanism::cape_paper::{CapePaper, Distribution};
 use cape::rng::{self, CryptoRng, Generator};
-use cape::text::{Outcome, Tokens, Why};
-use cape::vocab::Vocab;
+use cape::tokens::{Outcome, Tokens, Vocab, assemble};
 use rand::{TryCryptoRng, TryRng};
 
 /// A planted fault.
@@ -75,7 +74,7 @@ fn off_by_one(cape: &CapePaper, tokens: &Tokens, rng: &mut dyn CryptoRng) -> Vec
         let candidate = order[(at + 1).min(order.len() - 1)];
         drawn[i] = Some(explanation.scores.candidates[candidate as usize]);
     }
-    let outcome = |(token, drawn): (&cape::text::Token, &Option<_>)| match (token.kept, drawn) {
+    let outcome = |(token, drawn): (&cape::tokens::Token, &Option<_>)| match (token.kept, drawn) {
         (None, Some(id)) => Outcome::Drawn { id: *id, retention: 0.0 },
         (kept, _) => Outcome::Kept(kept.unwrap()),
     };

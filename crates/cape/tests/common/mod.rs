@@ -4,14 +4,11 @@
 
 use std::sync::Arc;
 
-use cape::Result;
-use cape::context::Context;
 use cape::mechanism::cape_paper::{CapePaper, Settings};
-use cape::model::{Embeddings, LanguageModel, View};
-use cape::privacy::Epsilon;
-use cape::text::{Piece, Token, TokenId, Tokens, Why};
-use cape::utility::Calibration;
-use cape::vocab::Vocab;
+use cape::tokens::{
+    Calibration, Context, Embeddings, LanguageModel, Piece, Token, TokenId, Tokens, View, Vocab,
+};
+use cape::{Epsilon, Result, Why};
 use num_bigint::BigUint;
 
 /// Logits and embeddings by a hash of the seed and of all that is seen.

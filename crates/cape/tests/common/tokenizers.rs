@@ -3,10 +3,8 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use cape::assemble::{assemble, recover};
-use cape::keep::KeepList;
-use cape::text::{Outcome, Piece, Token, Tokens, Why};
-use cape::tokenizer::Tokenizer;
+use cape::Why;
+use cape::tokens::{KeepList, Outcome, Piece, Token, Tokenizer, Tokens, assemble, recover};
 use serde_json::Value;
 
 /// A file of the fixtures.

@@ -1,12 +1,10 @@
 //! Faults of a mechanism on words, for checks that must find them. Nothing of this is in the product.
 
-use cape::kinds::Kind;
-use cape::law::{Law, Shape};
+use cape::law::Law;
 use cape::levels::Key;
 use cape::lexicon::{Listed, fold};
-use cape::mechanism::cape::{Cape, Drawn, Plan};
-use cape::sanitizer;
-use cape::text::Level;
+use cape::mechanism::cape::{Drawn, Plan};
+use cape::{Cape, Kind, Level, Shape, sanitizer};
 
 use super::joint::{self, Row};
 

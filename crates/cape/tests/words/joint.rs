@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use cape::kinds::{self, Kind};
+use cape::kinds;
 use cape::levels::Key;
-use cape::mechanism::cape::{Cape, Drawn};
-use cape::text::Level;
+use cape::mechanism::cape::Drawn;
+use cape::{Cape, Kind, Level};
 use num_bigint::BigUint;
 
 use super::faults::{self, Fault};

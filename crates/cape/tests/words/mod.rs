@@ -9,11 +9,8 @@ pub(crate) mod small;
 
 use std::sync::Arc;
 
-use cape::law::Shape;
-use cape::levels::Profile;
-use cape::lexicon::Lexicon;
-use cape::mechanism::cape::{Cape, Settings};
-use cape::privacy::Epsilon;
+use cape::mechanism::cape::Settings;
+use cape::{Cape, Epsilon, Lexicon, Profile, Shape};
 
 /// A lexicon of these words with their flags and vectors, and of vectors for groups of letters.
 pub(crate) fn lexicon(words: &[(&str, &str, &[i8])], groups: &[&[i8]]) -> Arc<Lexicon> {

@@ -3,9 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use cape::levels::Profile;
-use cape::lexicon::Lexicon;
-use cape::mechanism::cape::{Cape, Settings};
+use cape::mechanism::cape::Settings;
+use cape::{Cape, Lexicon, Profile};
 use proptest::prelude::*;
 use proptest::sample::subsequence;
 

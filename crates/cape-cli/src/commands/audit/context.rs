@@ -4,12 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use cape::audit::prompts::{Loss, changed, replaced, rows};
-use cape::buckets::Bucketed;
-use cape::context::Context;
 use cape::mechanism::Mechanism;
 use cape::mechanism::cape_paper::{CapePaper, Settings};
 use cape::rng;
-use cape::text::{Outcome, TokenId, Tokens};
+use cape::tokens::{Bucketed, Context, Outcome, TokenId, Tokens};
 use rayon::prelude::*;
 use serde::Serialize;
 

@@ -6,11 +6,9 @@ mod words;
 use cape::audit::baseline::BaselineAudit;
 use cape::audit::position::{BucketRanges, PositionExtremes};
 use cape::audit::{Extreme, Span};
-use cape::context::Context;
 use cape::mechanism::cape_paper::{CapePaper, Position};
 use cape::sample::Share;
-use cape::text::TokenId;
-use cape::vocab::Vocab;
+use cape::tokens::{Context, TokenId, Vocab};
 use cape_models::BaselineKind;
 use rayon::prelude::*;
 

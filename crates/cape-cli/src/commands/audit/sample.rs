@@ -5,10 +5,8 @@ use std::time::Duration;
 use cape::audit::prompts::differing;
 use cape::audit::sample::{Claim, Draws, Run, WordDistribution, audit};
 use cape::audit::texts::compare;
-use cape::mechanism::cape::Cape;
-use cape::privacy::{Epsilon, Notion};
-use cape::sanitizer::Sanitizer;
-use cape::text::Tokens;
+use cape::tokens::Tokens;
+use cape::{Cape, Epsilon, Notion, Sanitizer};
 use indicatif::ProgressBar;
 use rayon::prelude::*;
 

@@ -4,10 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use cape::model::{Embeddings, LanguageModel, View};
-use cape::text::TokenId;
-use cape::utility::Calibration;
-use cape::vocab::Vocab;
+use cape::tokens::{Calibration, Embeddings, LanguageModel, TokenId, View, Vocab};
 
 /// A model that adds up the time it takes.
 pub(super) struct Timed {

@@ -3,10 +3,8 @@
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use cape::lexicon::Lexicon;
-use cape::mechanism::cape::{Cape, Settings};
-use cape::rng::Secret;
-use cape::sanitizer::Sanitizer;
+use cape::mechanism::cape::Settings;
+use cape::{Cape, Lexicon, Sanitizer, Secret};
 use serde::Serialize;
 
 use super::{RUNS, SIDE_BY_SIDE, forget_peak, in_turn, mb, ms, peak, quantile};

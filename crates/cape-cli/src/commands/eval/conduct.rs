@@ -29,7 +29,7 @@ pub(super) fn conduct(
     path: &Path,
     what: &str,
 ) -> Done<(Vec<Record>, Vec<Refused>)> {
-    let progress = output::Progress::new(grid.len(), what);
+    let progress = output::Progress::new(grid.releases(), what);
     let ran = grid.run(path, &|done| progress.at(done));
     progress.finish();
     Ok(ran?)

@@ -5,9 +5,8 @@ mod tasks;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cape::levels::Profile;
 use cape::mechanism::cape::SHAPE;
-use cape::privacy::Epsilon;
+use cape::{Epsilon, Profile};
 use cape_eval::floor::floors;
 use cape_eval::grid::{Grid, Refused};
 use cape_eval::portrait;

@@ -2,13 +2,10 @@
 
 use std::path::Path;
 
-use cape::law::Shape;
-use cape::levels::Profile;
-use cape::lexicon::Lexicon;
-use cape::mechanism::cape::{Cape, SHAPE, Settings};
+use cape::mechanism::cape::{SHAPE, Settings};
 use cape::mechanism::cape_paper;
-use cape::privacy::Epsilon;
-use cape::utility::Utility;
+use cape::tokens::Utility;
+use cape::{Cape, Epsilon, Lexicon, Profile, Shape};
 use cape_eval::Method;
 use cape_eval::cost::{self, Span};
 use cape_eval::data::Data;

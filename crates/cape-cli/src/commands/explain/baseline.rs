@@ -3,8 +3,7 @@
 use std::fmt;
 
 use cape::mechanism::{Baseline, Odds};
-use cape::text::TokenId;
-use cape::vocab::Vocab;
+use cape::tokens::{TokenId, Vocab};
 use cape_models::BaselineKind;
 use serde::Serialize;
 

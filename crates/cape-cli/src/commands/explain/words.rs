@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use cape::kinds;
-use cape::mechanism::cape::{Cape, Plan};
-use cape::text::Level;
+use cape::mechanism::cape::Plan;
+use cape::{Cape, Level, kinds};
 use serde::Serialize;
 
 use super::SHOWN;

@@ -7,8 +7,7 @@
 use std::cmp::Ordering;
 use std::sync::Mutex;
 
-use cape::model::Embeddings;
-use cape::text::TokenId;
+use cape::tokens::{Embeddings, TokenId};
 use rayon::prelude::*;
 use rten_gemm::{GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedBMatrix};
 use rten_tensor::NdTensorView;

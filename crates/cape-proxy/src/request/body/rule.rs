@@ -7,6 +7,9 @@ use crate::request::policy::Field;
 /// A field and what may stand there.
 pub(crate) type Entry = (&'static str, Rule);
 
+/// The kind of an object that has none of the kinds before: its own table says which there are.
+pub(crate) const OTHER: &str = "*";
+
 /// What may stand in a place of a body, and what becomes of it.
 pub(crate) enum Rule {
     /// True or false.
@@ -27,22 +30,29 @@ pub(crate) enum Rule {
     ToolName,
     /// A text.
     Text(Field),
-    /// JSON whose strings are texts.
+    /// JSON whose strings and numbers are texts.
     Tree(Field),
-    /// The same, written in a string.
-    TreeInString(Field),
-    /// A text, or JSON in a string.
-    TextOrTree(Field),
+    /// The arguments of a tool call: JSON in a string; what is no JSON is a text.
+    Arguments,
+    /// The result of a tool: a text, or JSON in a string.
+    ToolResult,
     /// A stop sequence.
     Stop,
     /// The description of a tool: whole or not at all.
     Tool,
+    /// A tool that the service has and runs itself: like descriptions of tools, but with known fields alone.
+    ServiceTool(&'static [Entry]),
+    /// A domain of the web that a tool of the service may or may not visit.
+    Domain,
     /// The schema of an answer: whole or not at all.
     Schema,
     /// Who asks.
     Identity,
     /// An image, a sound, a file.
     Media,
+    /// A block that the service signed or encrypted, and can do without: these fields of it are sent back if
+    /// upstream gave them in this place, else it is left out.
+    Own(&'static [&'static str]),
     /// Left out, whatever it is.
     Strip,
     /// A list.
@@ -69,11 +79,17 @@ impl Rule {
             | Self::ResponseId
             | Self::ToolName
             | Self::Text(_)
-            | Self::TextOrTree(_)
-            | Self::TreeInString(_)
+            | Self::Arguments
+            | Self::ToolResult
+            | Self::Domain
             | Self::Stop => value.is_string(),
             Self::List(_) | Self::Each(_) => value.is_array(),
-            Self::Object(_) | Self::By(..) | Self::Tool | Self::Schema => value.is_object(),
+            Self::Object(_)
+            | Self::By(..)
+            | Self::Tool
+            | Self::ServiceTool(_)
+            | Self::Schema
+            | Self::Own(_) => value.is_object(),
             Self::Tree(_) | Self::Identity | Self::Media | Self::Strip => true,
             Self::Either(rules) => rules.iter().any(|rule| rule.takes(value)),
         }
@@ -90,12 +106,16 @@ impl Rule {
             Self::Id(_) => "an id, a string".into(),
             Self::ResponseId => "resp_ and 32 to 64 hexadecimal digits".into(),
             Self::ToolName => "the name of a tool: letters, digits, _ and -, at most 64".into(),
-            Self::Text(_) | Self::TextOrTree(_) | Self::Stop => "a string".into(),
-            Self::TreeInString(_) => "JSON in a string".into(),
+            Self::Text(_) | Self::Arguments | Self::ToolResult | Self::Stop => "a string".into(),
+            Self::Domain => "a domain: letters, digits and ._*/-, at most 128".into(),
             Self::List(_) | Self::Each(_) => "a list".into(),
-            Self::Object(_) | Self::Tool | Self::Schema => "an object".into(),
+            Self::Object(_) | Self::Tool | Self::ServiceTool(_) | Self::Schema | Self::Own(_) => {
+                "an object".into()
+            }
             Self::By(tag, entries) => {
-                let kinds: Vec<&str> = entries.iter().map(|(kind, _)| *kind).collect();
+                let kinds = entries.iter().map(|(kind, _)| *kind);
+                let kinds: Vec<&str> =
+                    kinds.filter(|kind| !kind.is_empty() && *kind != OTHER).collect();
                 format!("an object whose {tag} is one of: {}", kinds.join(", "))
             }
             Self::Tree(_) | Self::Identity | Self::Media | Self::Strip => "any value".into(),

@@ -19,3 +19,15 @@ const TIER: Rule = Rule::Word(&["auto", "default", "flex", "priority", "scale", 
 const EFFORT: Rule = Rule::Word(&["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
 
 const CALL: Rule = Rule::Id("call_");
+
+/// How long the service may keep a prefix.
+const CACHE: Rule = Rule::Object(&[
+    ("type", Rule::Word(&["ephemeral"])),
+    ("ttl", Rule::Word(&["5m", "1h"])),
+    ("scope", Rule::Word(&["global", "org"])),
+]);
+
+const CACHE_RETENTION: Rule = Rule::Word(&["in-memory", "in_memory", "24h"]);
+
+/// Where OpenAI's search looks, and how far; where the user is, it is not told.
+const SEARCH_SIZE: Rule = Rule::Word(&["low", "medium", "high"]);

@@ -3,14 +3,16 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
-use serde_json::{Map, Number, Value};
+use serde_json::{Number, Value};
 
-use super::outgoing::{BodyText, Node, Outgoing, Part};
+use super::outgoing::{BodyText, Node, Outgoing};
 use super::pattern;
-use super::rule::{Entry, Rule};
-use super::segments::{SegmentKind, segments};
+use super::rule::{Entry, OTHER, Rule};
 use crate::fault::Refusal;
-use crate::request::policy::{Action, Field, Gate, Names, Policy, Removal};
+use crate::request::policy::{Gate, Policy, Removal};
+
+mod json;
+mod texts;
 
 type Read<T> = Result<T, Refusal>;
 
@@ -38,11 +40,13 @@ pub(crate) fn read_value(
         said: Vec::new(),
         begins: true,
         slots: 0,
+        system: Vec::new(),
         prompt: Vec::new(),
         path: Path(String::new()),
     };
     let root = walk.object(value, table)?;
-    Ok(Outgoing { root, said: walk.said, prompt: walk.prompt.join("\n\n") })
+    let Walk { said, system, prompt, .. } = walk;
+    Ok(Outgoing { root, said, system, prompt: prompt.join("\n\n") })
 }
 
 /// The names that the descriptions of tools declare.
@@ -95,6 +99,8 @@ struct Walk<'a> {
     begins: bool,
     /// The number of texts that are perturbed.
     slots: usize,
+    /// The system prompts.
+    system: Vec<String>,
     /// The texts of users.
     prompt: Vec<String>,
     path: Path,
@@ -116,9 +122,7 @@ impl Walk<'_> {
             Rule::Number(min, max) => Self::number(value, *min, *max),
             Rule::Word(words) => allowed(words.contains(&text)),
             Rule::Model => {
-                let models = &self.policy.models;
-                let listed = models.is_empty() || models.iter().any(|model| model == text);
-                if !listed {
+                if !self.policy.allows(text) {
                     return Err(self.blocked("the operator allows other models", "models"));
                 }
                 allowed(pattern::model(text))
@@ -135,8 +139,9 @@ impl Walk<'_> {
             }
             Rule::Text(field) => Some(self.text(text, *field)?),
             Rule::Tree(field) => Some(self.tree(value, *field)?),
-            Rule::TreeInString(field) => Some(self.tree_in_string(text, *field, rule)?),
-            Rule::TextOrTree(field) => Some(self.text_or_tree(text, *field)?),
+            Rule::Arguments => Some(self.arguments(text)?),
+            Rule::ToolResult => Some(self.tool_result(text)?),
+            Rule::Domain => allowed(pattern::domain(text)),
             Rule::Stop => {
                 let stop = self.policy.stop;
                 self.gate(if pattern::marks(text) { Gate::Pass } else { stop }, "stop")?;
@@ -146,19 +151,25 @@ impl Walk<'_> {
                 self.gate(self.policy.tools, "tools")?;
                 allowed(true)
             }
+            Rule::ServiceTool(entries) => {
+                self.gate(self.policy.tools, "tools")?;
+                Some(self.object(value, entries)?)
+            }
             Rule::Schema => {
                 self.gate(self.policy.response_format, "response-format")?;
                 allowed(true)
             }
             Rule::Identity => return self.remove(self.policy.identity, "identity"),
             Rule::Media => return self.remove(self.policy.media, "media"),
+            Rule::Own(fields) => return Ok(self.own(value, fields)),
             Rule::Strip => return Ok(None),
             Rule::List(item) => Some(self.list(value, item, false)?),
             Rule::Each(item) => Some(self.list(value, item, true)?),
             Rule::Object(entries) => Some(self.object(value, entries)?),
             Rule::By(tag, kinds) => {
                 let kind = value.get(tag).and_then(Value::as_str).unwrap_or_default();
-                match kinds.iter().find(|(name, _)| *name == kind) {
+                let of = |wanted: &str| kinds.iter().find(|(name, _)| *name == wanted);
+                match of(kind).or_else(|| of(OTHER)) {
                     Some((_, rule)) => return self.value(value, rule),
                     None => None,
                 }
@@ -207,136 +218,6 @@ impl Walk<'_> {
             self.path.leave(before);
         }
         Ok(Node::List(nodes))
-    }
-
-    fn text(&mut self, text: &str, field: Field) -> Read<Node> {
-        if field == Field::User {
-            self.prompt.push(text.to_owned());
-        }
-        match self.policy.action(field) {
-            Action::Pass => {
-                self.said(text, field, true);
-                Ok(Node::Fixed(Value::String(text.to_owned())))
-            }
-            Action::Block => Err(self.blocked("the operator does not let it through", field.key())),
-            Action::Perturb => Ok(Node::Text(self.parts(text, field)?)),
-        }
-    }
-
-    /// Code and addresses by their own rules, the rest as one text between two of them.
-    fn parts(&mut self, text: &str, field: Field) -> Read<Vec<Part>> {
-        let (code, urls) = (self.policy.code, self.policy.urls);
-        if (code, urls) == (Action::Perturb, Action::Perturb) {
-            return Ok(vec![self.part(text, field)]);
-        }
-        if code == Action::Block && text.contains('`') {
-            return Err(self.blocked("it may have code in it", "code"));
-        }
-        let (mut parts, mut perturbed) = (Vec::new(), 0..0);
-        for (kind, range) in segments(text) {
-            let (action, why, key) = match kind {
-                SegmentKind::Prose => (Action::Perturb, "", ""),
-                SegmentKind::Code => (code, "it has code in it", "code"),
-                SegmentKind::Url => (urls, "it has a web address in it", "urls"),
-            };
-            match action {
-                Action::Perturb => perturbed.end = range.end,
-                Action::Block => return Err(self.blocked(why, key)),
-                Action::Pass => {
-                    parts.push(self.part(&text[perturbed], field));
-                    self.said(&text[range.clone()], field, true);
-                    parts.push(Part::Fixed(text[range.clone()].to_owned()));
-                    perturbed = range.end..range.end;
-                }
-            }
-        }
-        parts.push(self.part(&text[perturbed], field));
-        Ok(parts)
-    }
-
-    fn part(&mut self, text: &str, field: Field) -> Part {
-        // white space is kept by every release: there is nothing to draw
-        if text.bytes().all(|b| b" \t\r\n".contains(&b)) {
-            return Part::Fixed(text.to_owned());
-        }
-        self.said(text, field, false);
-        self.slots += 1;
-        Part::Slot(self.slots - 1)
-    }
-
-    fn said(&mut self, text: &str, field: Field, passes: bool) {
-        let begins = std::mem::take(&mut self.begins);
-        self.said.push(BodyText { field, text: text.to_owned(), passes, begins });
-    }
-
-    fn tree_in_string(&mut self, text: &str, field: Field, rule: &Rule) -> Read<Node> {
-        if text.is_empty() || self.policy.action(field) != Action::Perturb {
-            return self.text(text, field);
-        }
-        let value: Value = serde_json::from_str(text).map_err(|_| self.wrong(rule))?;
-        Ok(Node::InString(Box::new(self.tree(&value, field)?)))
-    }
-
-    /// JSON keeps its structure where its keys may pass; else it is a text like any other.
-    fn text_or_tree(&mut self, text: &str, field: Field) -> Read<Node> {
-        let keeps = self.policy.tool_names == Names::Pass;
-        let json = keeps && self.policy.action(field) == Action::Perturb;
-        match serde_json::from_str::<Value>(text) {
-            Ok(value @ (Value::Object(_) | Value::Array(_))) if json => {
-                Ok(Node::InString(Box::new(self.tree(&value, field)?)))
-            }
-            _ => self.text(text, field),
-        }
-    }
-
-    fn tree(&mut self, value: &Value, field: Field) -> Read<Node> {
-        Ok(match value {
-            _ if self.policy.action(field) == Action::Pass => {
-                self.said(&value.to_string(), field, true);
-                Node::Fixed(value.clone())
-            }
-            _ if self.policy.action(field) == Action::Block => {
-                return Err(self.blocked("the operator does not let it through", field.key()));
-            }
-            Value::Null => Node::Fixed(Value::Null),
-            Value::String(text) => self.text(text, field)?,
-            Value::Bool(_) | Value::Number(_) => {
-                self.gate(self.policy.tool_values, "tool-values")?;
-                Node::Fixed(value.clone())
-            }
-            Value::Array(items) => {
-                let mut nodes = Vec::with_capacity(items.len());
-                for (i, item) in items.iter().enumerate() {
-                    let before = self.path.index(i);
-                    nodes.push(self.tree(item, field)?);
-                    self.path.leave(before);
-                }
-                Node::List(nodes)
-            }
-            Value::Object(fields) => self.branches(fields, field)?,
-        })
-    }
-
-    fn branches(&mut self, fields: &Map<String, Value>, field: Field) -> Read<Node> {
-        let mut nodes = Vec::with_capacity(fields.len());
-        for (key, value) in fields {
-            let before = self.path.field(key);
-            self.name(key)?;
-            if !pattern::key(key) {
-                return Err(Refusal::Unknown { path: self.path.0.clone() });
-            }
-            nodes.push((key.clone(), self.tree(value, field)?));
-            self.path.leave(before);
-        }
-        Ok(Node::Object(nodes))
-    }
-
-    /// Whether a name of a tool or a key may be sent.
-    fn name(&self, name: &str) -> Read<()> {
-        if self.policy.tool_names == Names::Pass || self.declared.contains(name) {
-            return Ok(());
-        }
-        Err(self.blocked("no tool of this request declares the name", "tool-names"))
     }
 
     /// Rounded, so that the last digits carry no message.

@@ -5,8 +5,7 @@ use std::fmt;
 use cape::audit::prompts::Loss;
 use cape::audit::texts::{Different, Draw, compare};
 use cape::lexicon::Listed;
-use cape::mechanism::cape::Cape;
-use cape::text::Level;
+use cape::{Cape, Level};
 use serde::Serialize;
 
 use super::super::{up, wanting};

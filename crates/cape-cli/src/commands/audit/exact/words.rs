@@ -4,11 +4,9 @@ use std::fmt;
 
 use cape::audit::keys::{KeyAudit, KeyExtremes};
 use cape::audit::{Extreme, Findings};
-use cape::kinds::Kind;
 use cape::lexicon::Listed;
-use cape::mechanism::cape::Cape;
 use cape::sample::Share;
-use cape::text::Level;
+use cape::{Cape, Kind, Level};
 use rayon::prelude::*;
 use serde::Serialize;
 

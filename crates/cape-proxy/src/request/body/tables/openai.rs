@@ -1,21 +1,22 @@
 //! OpenAI's chat completions, completions and embeddings.
 
 use super::super::rule::Rule::{
-    By, Each, Either, Flag, Identity, Integer, List, Media, Model, Number, Object, Schema, Strip,
-    Text, TextOrTree, Tool, ToolName, TreeInString, Word,
+    Arguments, By, Each, Either, Flag, Identity, Integer, List, Media, Model, Number, Object,
+    Schema, ServiceTool, Strip, Text, Tool, ToolName, ToolResult, Word,
 };
-use super::{CALL, EFFORT, Entry, Rule, STOP, TIER, TOKENS};
-use crate::request::policy::Field::{Assistant, System, ToolCalls, ToolResults, User};
+use super::{CACHE, CACHE_RETENTION, CALL, EFFORT, Entry, Rule, SEARCH_SIZE, STOP, TIER, TOKENS};
+use crate::request::policy::Field::{Assistant, System, ToolCalls, User};
+
+/// A part of a message that is text. Gateways to other services have marks for their caches.
+macro_rules! text_part {
+    ($rule:expr) => {
+        Object(&[("type", Word(&["text"])), ("text", $rule), ("cache_control", CACHE)])
+    };
+}
 
 const SYSTEM: Rule = Object(&[
     ("role", Word(&["system", "developer"])),
-    (
-        "content",
-        Either(&[
-            Text(System),
-            List(&Object(&[("type", Word(&["text"])), ("text", Text(System))])),
-        ]),
-    ),
+    ("content", Either(&[Text(System), List(&text_part!(Text(System)))])),
     ("name", Identity),
 ]);
 
@@ -28,7 +29,7 @@ const USER: Rule = Object(&[
             List(&By(
                 "type",
                 &[
-                    ("text", Object(&[("type", Word(&["text"])), ("text", Text(User))])),
+                    ("text", text_part!(Text(User))),
                     ("image_url", Media),
                     ("input_audio", Media),
                     ("file", Media),
@@ -48,7 +49,7 @@ const ASSISTANT: Rule = Object(&[
             List(&By(
                 "type",
                 &[
-                    ("text", Object(&[("type", Word(&["text"])), ("text", Text(Assistant))])),
+                    ("text", text_part!(Text(Assistant))),
                     (
                         "refusal",
                         Object(&[("type", Word(&["refusal"])), ("refusal", Text(Assistant))]),
@@ -60,28 +61,35 @@ const ASSISTANT: Rule = Object(&[
     ("refusal", Text(Assistant)),
     (
         "tool_calls",
-        List(&Object(&[
-            ("id", CALL),
-            ("type", Word(&["function"])),
-            ("index", Integer(0, 1000)),
-            ("function", Object(&[("name", ToolName), ("arguments", TreeInString(ToolCalls))])),
-        ])),
+        List(&By("type", &[("", FUNCTION), ("function", FUNCTION), ("custom", CUSTOM)])),
     ),
     ("name", Identity),
     // parts of an answer that clients send back with it, and that no service needs
     ("annotations", Strip),
+    ("reasoning", Strip),
     ("reasoning_content", Strip),
+    ("reasoning_details", Strip),
+]);
+
+/// A call of a function.
+const FUNCTION: Rule = Object(&[
+    ("id", CALL),
+    ("type", Word(&["function"])),
+    ("index", Integer(0, 1000)),
+    ("function", Object(&[("name", ToolName), ("arguments", Arguments)])),
+]);
+
+/// A call of a tool that takes a text.
+const CUSTOM: Rule = Object(&[
+    ("id", CALL),
+    ("type", Word(&["custom"])),
+    ("index", Integer(0, 1000)),
+    ("custom", Object(&[("name", ToolName), ("input", Text(ToolCalls))])),
 ]);
 
 const TOOL: Rule = Object(&[
     ("role", Word(&["tool"])),
-    (
-        "content",
-        Either(&[
-            TextOrTree(ToolResults),
-            List(&Object(&[("type", Word(&["text"])), ("text", TextOrTree(ToolResults))])),
-        ]),
-    ),
+    ("content", Either(&[ToolResult, List(&text_part!(ToolResult))])),
     ("tool_call_id", CALL),
     ("name", Identity),
 ]);
@@ -114,7 +122,9 @@ pub(crate) const CHAT: &[Entry] = &[
     ("n", Integer(1, 128)),
     ("parallel_tool_calls", Flag),
     ("presence_penalty", Number(-2.0, 2.0)),
+    // a key of the client's own choice, which could say anything
     ("prompt_cache_key", Identity),
+    ("prompt_cache_retention", CACHE_RETENTION),
     ("reasoning_effort", EFFORT),
     ("repeat_penalty", Number(0.0, 10.0)),
     ("repetition_penalty", Number(0.0, 10.0)),
@@ -141,15 +151,37 @@ pub(crate) const CHAT: &[Entry] = &[
         "tool_choice",
         Either(&[
             Word(&["none", "auto", "required"]),
-            Object(&[("type", Word(&["function"])), ("function", Object(&[("name", ToolName)]))]),
+            By(
+                "type",
+                &[
+                    (
+                        "function",
+                        Object(&[
+                            ("type", Word(&["function"])),
+                            ("function", Object(&[("name", ToolName)])),
+                        ]),
+                    ),
+                    (
+                        "custom",
+                        Object(&[
+                            ("type", Word(&["custom"])),
+                            ("custom", Object(&[("name", ToolName)])),
+                        ]),
+                    ),
+                ],
+            ),
         ]),
     ),
-    ("tools", List(&Object(&[("type", Word(&["function"])), ("function", Tool)]))),
+    ("tools", List(&By("type", &[("function", Tool), ("custom", Tool)]))),
     ("top_k", Integer(-1, 1_000_000)),
     ("top_logprobs", Integer(0, 20)),
     ("top_p", Number(0.0, 1.0)),
     ("user", Identity),
     ("verbosity", Word(&["low", "medium", "high"])),
+    (
+        "web_search_options",
+        ServiceTool(&[("search_context_size", SEARCH_SIZE), ("user_location", Identity)]),
+    ),
 ];
 
 /// POST /v1/completions

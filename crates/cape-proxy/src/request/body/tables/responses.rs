@@ -1,11 +1,11 @@
 //! OpenAI's responses.
 
 use super::super::rule::Rule::{
-    By, Either, Flag, Identity, Integer, List, Media, Model, Number, Object, ResponseId, Schema,
-    Strip, Text, TextOrTree, Tool, ToolName, TreeInString, Word,
+    Arguments, By, Domain, Either, Flag, Identity, Integer, List, Media, Model, Number, Object,
+    Own, ResponseId, Schema, ServiceTool, Strip, Text, Tool, ToolName, ToolResult, Word,
 };
-use super::{CALL, EFFORT, Entry, Rule, TIER, TOKENS};
-use crate::request::policy::Field::{Assistant, System, ToolCalls, ToolResults, User};
+use super::{CACHE_RETENTION, CALL, EFFORT, Entry, Rule, SEARCH_SIZE, TIER, TOKENS};
+use crate::request::policy::Field::{Assistant, System, ToolCalls, User};
 
 const STATUS: Rule = Word(&["in_progress", "completed", "incomplete"]);
 
@@ -77,6 +77,7 @@ const ASSISTANT: Rule = Object(&[
     ),
     ("status", STATUS),
     ("phase", Strip),
+    ("end_turn", Strip),
     ("id", Strip),
 ]);
 
@@ -97,57 +98,109 @@ const ITEM: Rule = By(
                 ("type", Word(&["function_call"])),
                 ("call_id", CALL),
                 ("name", ToolName),
-                ("arguments", TreeInString(ToolCalls)),
+                ("namespace", ToolName),
+                ("arguments", Arguments),
                 ("status", STATUS),
                 ("id", Strip),
             ]),
         ),
+        ("function_call_output", OUTPUT),
         (
-            "function_call_output",
+            "custom_tool_call",
             Object(&[
-                ("type", Word(&["function_call_output"])),
+                ("type", Word(&["custom_tool_call"])),
+                ("call_id", CALL),
+                ("name", ToolName),
+                ("namespace", ToolName),
+                ("input", Text(ToolCalls)),
+                ("status", STATUS),
+                ("id", Strip),
+            ]),
+        ),
+        ("custom_tool_call_output", OUTPUT),
+        (
+            "local_shell_call",
+            Object(&[
+                ("type", Word(&["local_shell_call"])),
                 ("call_id", CALL),
                 (
-                    "output",
-                    Either(&[
-                        TextOrTree(ToolResults),
-                        List(&By(
-                            "type",
-                            &[
-                                (
-                                    "input_text",
-                                    Object(&[
-                                        ("type", Word(&["input_text"])),
-                                        ("text", TextOrTree(ToolResults)),
-                                    ]),
-                                ),
-                                ("input_image", Media),
-                                ("input_file", Media),
-                            ],
-                        )),
+                    "action",
+                    Object(&[
+                        ("type", Word(&["exec"])),
+                        ("command", List(&Text(ToolCalls))),
+                        ("working_directory", Text(ToolCalls)),
+                        ("timeout_ms", Integer(0, 100_000_000)),
+                        ("env", Strip),
+                        ("user", Identity),
                     ]),
                 ),
                 ("status", STATUS),
                 ("id", Strip),
             ]),
         ),
-        // the service's own thoughts: it can do without them, and nobody can tell what is in them
-        ("reasoning", Strip),
+        ("local_shell_call_output", OUTPUT),
+        ("reasoning", Own(&["type", "summary", "encrypted_content"])),
+        // the service can do without its searches
+        ("web_search_call", Strip),
     ],
 );
+
+/// What came of a call.
+const OUTPUT: Rule = Object(&[
+    ("type", Word(&["function_call_output", "custom_tool_call_output", "local_shell_call_output"])),
+    ("call_id", CALL),
+    (
+        "output",
+        Either(&[
+            ToolResult,
+            List(&By(
+                "type",
+                &[
+                    (
+                        "input_text",
+                        Object(&[("type", Word(&["input_text"])), ("text", ToolResult)]),
+                    ),
+                    ("input_image", Media),
+                    ("input_file", Media),
+                ],
+            )),
+        ]),
+    ),
+    ("status", STATUS),
+    ("id", Strip),
+]);
+
+/// OpenAI's search of the web.
+const SEARCH: Rule = ServiceTool(&[
+    ("type", Word(&["web_search", "web_search_2025_08_26", "web_search_preview"])),
+    ("external_web_access", Flag),
+    ("search_context_size", SEARCH_SIZE),
+    ("filters", Object(&[("allowed_domains", List(&Domain)), ("blocked_domains", List(&Domain))])),
+    ("user_location", Identity),
+]);
 
 /// POST /v1/responses
 pub(crate) const RESPONSES: &[Entry] = &[
     ("model", Model),
     ("instructions", Text(System)),
     ("input", Either(&[Text(User), List(&ITEM)])),
-    ("include", List(&Word(&["message.output_text.logprobs", "reasoning.encrypted_content"]))),
+    ("client_metadata", Identity),
+    (
+        "include",
+        List(&Word(&[
+            "message.output_text.logprobs",
+            "reasoning.encrypted_content",
+            "web_search_call.action.sources",
+        ])),
+    ),
     ("max_output_tokens", TOKENS),
     ("max_tool_calls", Integer(0, 10_000)),
     ("metadata", Identity),
     ("parallel_tool_calls", Flag),
     ("previous_response_id", ResponseId),
+    // a key of the client's own choice, which could say anything
     ("prompt_cache_key", Identity),
+    ("prompt_cache_retention", CACHE_RETENTION),
     (
         "reasoning",
         Object(&[("effort", EFFORT), ("summary", Word(&["auto", "concise", "detailed"]))]),
@@ -179,11 +232,24 @@ pub(crate) const RESPONSES: &[Entry] = &[
         "tool_choice",
         Either(&[
             Word(&["none", "auto", "required"]),
-            Object(&[("type", Word(&["function"])), ("name", ToolName)]),
+            Object(&[("type", Word(&["function", "custom"])), ("name", ToolName)]),
         ]),
     ),
-    // a tool that runs at the service is no function, and is refused
-    ("tools", List(&By("type", &[("function", Tool)]))),
+    (
+        "tools",
+        List(&By(
+            "type",
+            &[
+                ("function", Tool),
+                ("custom", Tool),
+                ("namespace", Tool),
+                ("local_shell", ServiceTool(&[("type", Word(&["local_shell"]))])),
+                ("web_search", SEARCH),
+                ("web_search_2025_08_26", SEARCH),
+                ("web_search_preview", SEARCH),
+            ],
+        )),
+    ),
     ("top_logprobs", Integer(0, 20)),
     ("top_p", Number(0.0, 1.0)),
     ("truncation", Word(&["auto", "disabled"])),
