@@ -1,7 +1,7 @@
 // The playground in a real browser. CHROMIUM and CAPE name other binaries; SHOTS is a folder for pictures.
 
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -345,16 +345,18 @@ test('with an upstream the release is sent, paid for and answered', async () => 
 })
 
 test('a token is asked for where the operator set one', async () => {
+  const token = join(server.dir, 'token')
+  await writeFile(token, 'open-sesame-open-sesame\n')
   const args = ['serve', '--playground', '--upstream', 'http://127.0.0.1:9/v1', '--listen', '127.0.0.1:0']
-  const own = await Server.start(args, { CAPE_PLAYGROUND_TOKEN: 'open sesame' })
+  const own = await Server.start([...args, '--token-file', token])
   const page = await open(own.url)
-  const given = page.getByLabel('Token of this playground')
+  const given = page.getByLabel('Token of this proxy')
   await given.waitFor()
   await accessible(page, 'locked')
-  await given.fill('open barley')
+  await given.fill('open-barley-open-barley')
   await page.getByRole('button', { name: 'Open' }).click()
   await page.waitForTimeout(300)
-  await given.fill('open sesame')
+  await given.fill('open-sesame-open-sesame')
   await page.getByRole('button', { name: 'Open' }).click()
   await plan(page).waitFor()
   // the browser itself reports the two refusals

@@ -9,10 +9,10 @@ import { createInterface } from 'node:readline'
 const CAPE = process.env.CAPE ?? new URL('../../target/debug/cape', import.meta.url).pathname
 
 export class Server {
-  static async start(args = ['playground'], env = {}) {
+  static async start(args = ['playground']) {
     const dir = await mkdtemp(join(tmpdir(), 'cape-playground-'))
     const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('CAPE')))
-    const child = spawn(CAPE, args, { cwd: dir, env: { ...inherited, ...env, HOME: dir }, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(CAPE, args, { cwd: dir, env: { ...inherited, HOME: dir }, stdio: ['ignore', 'pipe', 'pipe'] })
     const server = Object.assign(new Server(), { dir, child, log: '' })
     server.ended = new Promise((resolve) => child.once('exit', resolve))
     const url = new Promise((resolve, reject) => {

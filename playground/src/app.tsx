@@ -77,7 +77,7 @@ function Unlock({ message, begin }: { message: string; begin: () => void }) {
   }
   return (
     <form class="card unlock" onSubmit={submit}>
-      <label for="token">Token of this playground</label>
+      <label for="token">Token of this proxy</label>
       <input id="token" type="password" autocomplete="off" value={given} onInput={(e) => setGiven(e.currentTarget.value)} />
       <button class="main">Open</button>
       <p class="quiet">{message}</p>

@@ -52,7 +52,8 @@ pub(crate) fn parse() -> Done<Command> {
         _ => misuse::failure(&error),
     })?;
     // a proxy is set up by what it reads alone; people may have variables for several commands
-    let serve = cape.find_subcommand("serve").filter(|_| name.as_deref() == Some("serve"));
+    let name = name.filter(|name| ["serve", "check"].contains(&name.as_str()));
+    let serve = name.and_then(|name| cape.find_subcommand(name));
     warnings::of_variables(&variables(serve.unwrap_or(&cape)));
     Ok(parsed)
 }
@@ -87,6 +88,8 @@ pub(crate) enum Command {
     Serve(Box<ServeArgs>),
     /// Open a page on this machine that shows what would be sent, and why
     Playground(Box<PlaygroundArgs>),
+    /// Say what the settings of a proxy mean, and whether it would start
+    Check(Box<ServeArgs>),
     /// Choose ε₁ and k for prompts like yours, by how many words could be guessed
     Choose(ChooseArgs),
     /// Show the distribution that one word is drawn from

@@ -3,6 +3,7 @@
 pub(crate) mod audit;
 pub(crate) mod bench;
 pub(crate) mod calibrate;
+pub(crate) mod check;
 pub(crate) mod choose;
 pub(crate) mod completions;
 pub(crate) mod eval;

@@ -33,6 +33,16 @@ impl Failure {
         Self { messages: Vec::new(), hint: None, code: 0 }
     }
 
+    /// The same as an answer: it was asked for, so exit code 1.
+    pub(crate) fn refused(self, what: impl Into<String>) -> Self {
+        if self.messages.is_empty() { self } else { Self { code: 1, ..self.during(what) } }
+    }
+
+    /// All of it in one line, for a log.
+    pub(crate) fn line(&self) -> String {
+        self.messages.join(": ")
+    }
+
     /// Puts what was being done in front.
     pub(crate) fn during(mut self, what: impl Into<String>) -> Self {
         self.messages.insert(0, what.into());
@@ -172,9 +182,22 @@ impl From<cape_proxy::Error> for Failure {
         let (hint, usage) = match error {
             E::Address(_) => ("an address looks like https://api.openai.com/v1", true),
             E::ExtractorElsewhere => ("--extractor-elsewhere allows it, if you trust it", true),
+            E::PlainHttp => (
+                "use https, or allow it with --plain-http where you trust the network in between",
+                true,
+            ),
+            E::ListenPlain => (
+                "give --tls-certificate and --tls-key, listen on 127.0.0.1, or allow it with \
+                 --listen-plain where something before cape has TLS",
+                true,
+            ),
+            E::ListenAnyone => {
+                ("give --token-file, listen on 127.0.0.1, or allow it with --listen-anyone", true)
+            }
+            E::Token => ("make one: openssl rand -hex 32 > token", true),
+            E::BrokenOff => ("what they cost is spent; once more is enough to end in order", false),
             E::Unproven => ("remove `mechanism` from cape.toml", true),
             E::Pem | E::Tls(_) => ("give --tls-certificate and --tls-key, files of PEM", true),
-            E::PlaygroundToken => ("set CAPE_PLAYGROUND_TOKEN, or listen on 127.0.0.1", true),
             E::SystemFile { .. } | E::SystemSum { .. } => {
                 ("`cape serve --learn-system FILE` writes such a list", true)
             }
@@ -207,6 +230,9 @@ impl From<cape_ledger::Error> for Failure {
             }
             E::WrongKey => "give the key file that it was made with",
             E::Key(_) => "a key file holds 32 bytes and is its owner's alone: chmod 600",
+            E::Corrupted(_) => {
+                "keep a copy of it, then restore a backup, or try `sqlite3 ledger.db .recover`"
+            }
             E::Damaged(_) => "restore it from a backup; until then nothing can be spent",
             _ => "check that the database can be reached, and that it is a ledger's",
         };

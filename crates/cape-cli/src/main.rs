@@ -38,6 +38,7 @@ fn run() -> Done {
         Command::Eval(args) => commands::eval::run(&args),
         Command::Choose(args) => commands::choose::run(&args),
         Command::Serve(args) => commands::serve::run(&args),
+        Command::Check(args) => commands::check::run(&args),
         Command::Models(args) => commands::models::run(&args),
         Command::Ledger(args) => commands::ledger::run(&args),
         Command::Completions { shell } => commands::completions::run(shell),

@@ -60,6 +60,11 @@ impl Book {
         spending.collect()
     }
 
+    /// Fails if the database finds itself corrupted; SQLite reads all of it for that.
+    pub async fn check(&self) -> Result<()> {
+        self.store.check().await
+    }
+
     /// The number of answers that are remembered.
     pub async fn remembered(&self) -> Result<u64> {
         let query = sqlx::query_scalar::<_, i64>("SELECT count(*) FROM cape_memory");

@@ -54,6 +54,12 @@ pub enum Error {
     /// It is not the beginning of a name.
     #[error("a name is 8 to 64 hexadecimal digits")]
     Name,
+    /// The database itself says that its file or a table is corrupted.
+    #[error(
+        "the ledger's database is corrupted: stop cape, keep a copy, and restore a backup \
+         (docs/ledger.md says how)"
+    )]
+    Corrupted(#[source] sqlx::Error),
     /// The key file cannot be used.
     #[error(transparent)]
     Key(#[from] KeyError),
@@ -91,9 +97,20 @@ impl From<sqlx::Error> for Error {
     fn from(error: sqlx::Error) -> Self {
         match error {
             sqlx::Error::PoolTimedOut => Self::TimedOut,
+            other if is_corruption(&other) => Self::Corrupted(other),
             other => Self::Database(other),
         }
     }
+}
+
+/// SQLite's primary code CORRUPT, which is the low byte of an extended code, and PostgreSQL's class of
+/// damaged data. (A file that is no database at all may be somebody else's.)
+fn is_corruption(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+    code.is_some_and(|code| match code.parse::<u32>() {
+        Ok(number) if code.len() < 5 => number & 0xff == 11,
+        _ => matches!(&*code, "XX001" | "XX002"),
+    })
 }
 
 impl From<Box<Refusal>> for Error {

@@ -148,6 +148,11 @@ impl Ledger {
         .await
     }
 
+    /// Commits a change that changes nothing: whether a release could be written down now.
+    pub async fn probe(&self) -> Result<()> {
+        within(self.store.probe()).await
+    }
+
     /// Closes the database: a SQLite ledger is then one file again, which may be copied or moved.
     pub async fn close(&self) {
         self.store.pool().close().await;

@@ -36,6 +36,12 @@ const SCHEMA: [&str; 7] = [
     "CREATE INDEX cape_memory_used ON cape_memory (used)",
 ];
 
+/// Room for one long message, which [`Store::probe`] takes and gives back.
+const ROOM: [&str; 2] = [
+    "INSERT INTO cape_memory (place, sealed, used) VALUES (zeroblob(0), zeroblob(65536), -1)",
+    "DELETE FROM cape_memory WHERE place = zeroblob(0)",
+];
+
 /// A commit must survive a crash, even of the machine.
 const DURABLE_SQLITE: [&str; 3] =
     ["PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA secure_delete = ON"];
@@ -106,6 +112,11 @@ impl Store {
             .max_connections(connections)
             .acquire_timeout(PATIENCE)
             .after_connect(move |connection, _| Box::pin(prepare(connection, prepared)))
+            .after_release(move |connection, _| {
+                Box::pin(
+                    async move { Ok(dialect == Dialect::Postgres || is_idle(connection).await) },
+                )
+            })
             .connect_lazy_with(options);
         let file = match dialect {
             Dialect::Postgres => None,
@@ -139,6 +150,37 @@ impl Store {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Commits a change, as a release would: it fails where a release would for want of room, of a
+    /// permission or of a database.
+    pub(crate) async fn probe(&self) -> Result<()> {
+        let mut transaction = self.begin().await?;
+        let lock = "UPDATE cape_account SET micros = micros WHERE spender = '' AND day = -1";
+        if transaction.execute(lock).await?.rows_affected() != 1 {
+            return Err(Error::Damaged("the account of all keys is gone"));
+        }
+        if self.dialect == Dialect::Sqlite {
+            // the pages are erased and not just marked free (secure_delete), so they are written;
+            // PostgreSQL writes ahead of every change and would keep what is deleted for a while
+            for statement in ROOM {
+                transaction.execute(statement).await?;
+            }
+        }
+        self.in_place()?;
+        Ok(transaction.commit().await?)
+    }
+
+    /// Fails if SQLite's own check of the file finds a fault. PostgreSQL checks its pages as it reads them.
+    pub(crate) async fn check(&self) -> Result<()> {
+        if self.dialect == Dialect::Sqlite {
+            let found: String =
+                sqlx::query_scalar("PRAGMA integrity_check(1)").fetch_one(&self.pool).await?;
+            if found != "ok" {
+                return Err(Error::Damaged("SQLite's check of its file finds it corrupted"));
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn pool(&self) -> &AnyPool {
@@ -203,6 +245,16 @@ where
     match tokio::time::timeout(PATIENCE, work).await {
         Ok(done) => Ok(done?),
         Err(_) => Err(Error::TimedOut),
+    }
+}
+
+/// Whether a connection has no transaction open. Where there is no room, SQLite undoes a transaction by
+/// itself; SQLx does not learn of it, fails to undo it again, and would refuse to begin another one on this
+/// connection for ever. Such a connection is closed, and the pool opens another.
+async fn is_idle(connection: &mut AnyConnection) -> bool {
+    match connection.begin_with("BEGIN").await {
+        Ok(transaction) => transaction.rollback().await.is_ok(),
+        Err(_) => false,
     }
 }
 

@@ -8,5 +8,5 @@ pub(crate) mod pass;
 pub(crate) mod remember;
 mod restored_events;
 pub(crate) mod rewrite;
-mod sse;
+pub(crate) mod sse;
 mod to_events;

@@ -12,6 +12,33 @@ pub enum Error {
     /// The extractor is on another machine.
     #[error("the extractor, which sees the true prompts, is not on this machine")]
     ExtractorElsewhere,
+    /// Prompts would go to another machine in the clear.
+    #[error(
+        "the upstream or the extractor is on another machine and is asked over plain http: the network \
+         can read prompts, answers and API keys"
+    )]
+    PlainHttp,
+    /// Clients on other machines would send their prompts in the clear.
+    #[error(
+        "the address to listen on is open to other machines, and there is no TLS: the network can read \
+         the true prompts and the API keys"
+    )]
+    ListenPlain,
+    /// Clients on other machines would need no token.
+    #[error(
+        "the address to listen on is open to other machines, and there is no token: whoever reaches it \
+         can spend the budget"
+    )]
+    ListenAnyone,
+    /// The token is too short, or holds what no header can.
+    #[error("a token is one line of at least 16 letters, digits and signs")]
+    Token,
+    /// The operating system has no entropy.
+    #[error("the operating system provides no random numbers")]
+    Entropy,
+    /// The proxy was told twice to end.
+    #[error("ended at once: requests that were under way are broken off")]
+    BrokenOff,
     /// Answers with private words would be sent unchanged.
     #[error(
         "earlier answers hold private words where names are put back or an extractor rewrites: \
@@ -24,9 +51,6 @@ pub enum Error {
          draws for a word once"
     )]
     Unproven,
-    /// Other machines could use the playground.
-    #[error("a playground that other machines can reach needs a token")]
-    PlaygroundToken,
     /// The list of lines of system prompts cannot be read or written.
     #[error("cannot use {}, the list of lines of system prompts", path.display())]
     SystemFile {

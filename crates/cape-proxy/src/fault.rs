@@ -34,6 +34,8 @@ pub(crate) enum Fault {
     TwoKeys,
     #[error("cape refuses requests of web pages (they carry the header origin)")]
     Page,
+    #[error("the header x-cape-token is missing or wrong; nothing was sent")]
+    Token,
     #[error("the content type must be application/json")]
     ContentType,
     #[error("cape does not read the content encoding {0}: it reads zstd, gzip and br")]
@@ -44,6 +46,8 @@ pub(crate) enum Fault {
     Text(#[source] cape::Error),
     #[error("{0}; nothing was sent")]
     Ledger(#[source] LedgerError),
+    #[error("the ledger's database is corrupted; nothing is sent until it is repaired")]
+    Corrupted,
     #[error(
         "cape does not serve this path, and sent nothing; is the base URL right? It is \
          http://HOST:PORT/v1 for OpenAI's clients and http://HOST:PORT for Anthropic's; the paths are in \
@@ -123,6 +127,7 @@ impl Fault {
             | Self::TwoKeys
             | Self::Encoded
             | Self::Text(cape::Error::ControlCharacter { .. }) => StatusCode::BAD_REQUEST,
+            Self::Token => StatusCode::UNAUTHORIZED,
             Self::Page => StatusCode::FORBIDDEN,
             Self::ContentType | Self::Encoding(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Text(_) => StatusCode::INTERNAL_SERVER_ERROR,
@@ -131,7 +136,9 @@ impl Fault {
             Self::Method => StatusCode::METHOD_NOT_ALLOWED,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Incomplete => StatusCode::REQUEST_TIMEOUT,
-            Self::Busy | Self::Perturber | Self::Ledger(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Busy | Self::Perturber | Self::Ledger(_) | Self::Corrupted => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
             Self::Unreachable | Self::Broken | Self::Malformed | Self::Extractor => {
                 StatusCode::BAD_GATEWAY
             }
@@ -150,9 +157,10 @@ impl Fault {
             | Self::ContentType
             | Self::Encoding(_)
             | Self::Encoded => "cape_refused",
+            Self::Token => "cape_token",
             Self::Text(_) => "cape_text",
             Self::Ledger(LedgerError::Refused(_)) => "cape_budget",
-            Self::Ledger(_) => "cape_ledger",
+            Self::Ledger(_) | Self::Corrupted => "cape_ledger",
             Self::NotFound | Self::Foreign(_) => "cape_not_found",
             Self::Method => "cape_method",
             Self::TooLarge(_) => "cape_too_large",
@@ -170,6 +178,7 @@ impl Fault {
     /// The error as the client's library expects it.
     pub(crate) fn body(&self, dialect: Dialect) -> Value {
         let kind = match self.status().as_u16() {
+            401 => "authentication_error",
             404 => "not_found_error",
             413 => "request_too_large",
             429 => "rate_limit_error",

@@ -17,6 +17,8 @@
 mod answer;
 mod error;
 mod fault;
+#[cfg(fuzzing)]
+pub mod fuzzed;
 mod playground;
 mod preset;
 mod request;
@@ -32,5 +34,5 @@ pub use playground::{
 pub use preset::Preset;
 pub use request::policy::{Action, Calls, Gate, Names, Policy, PolicyChanges, Removal, Results};
 pub use request::system::SystemLines;
-pub use server::{Service, router, run, run_playground};
-pub use settings::{Memory, Settings};
+pub use server::{Service, check, router, run, run_playground};
+pub use settings::{Memory, Reloaded, Settings};

@@ -74,6 +74,11 @@ impl Upstream {
         }
     }
 
+    /// Whether it is on another machine and asked without TLS: the network can read all that is sent.
+    pub(crate) fn is_bare(&self) -> bool {
+        self.base.scheme() == "http" && !self.is_local()
+    }
+
     /// Asks, and waits for the answer to begin.
     pub(crate) async fn ask(
         &self,

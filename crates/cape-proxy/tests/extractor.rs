@@ -229,29 +229,34 @@ async fn rewritten_answers_cannot_pass() {
     let passing = cape_proxy::Settings { policy: policy.clone(), ..own.clone() };
     assert!(served::service(&passing, served::ledger().await.0).is_err());
     let service = served::service(&own, served::ledger().await.0).unwrap();
-    assert!(service.set_policy(policy.clone()).is_err());
+    assert!(service.reload(passing, "of tests").is_err());
     // and so do answers with names
     let named = settings("http://127.0.0.1:9/v1");
     assert!(!named.restore.is_empty());
     let service = served::service(&named, served::ledger().await.0).unwrap();
-    assert!(service.set_policy(policy.clone()).is_err());
+    let passing = cape_proxy::Settings { policy: policy.clone(), ..named.clone() };
+    assert!(service.reload(passing, "of tests").is_err());
     let plain = cape_proxy::Settings { restore: Vec::new(), ..named };
     let without = served::service(&plain, served::ledger().await.0);
-    assert!(without.unwrap().set_policy(policy).is_ok());
+    let passing = cape_proxy::Settings { policy, ..plain };
+    let reloaded = without.unwrap().reload(passing, "of others").unwrap();
+    assert_eq!(reloaded.changed, ["policy"]);
+    assert_eq!(reloaded.restart, ["settings of the mechanism"]);
 }
 
 #[tokio::test]
 async fn an_extractor_elsewhere_must_be_allowed() {
-    let make = async |url: &str, elsewhere| {
+    let make = async |url: &str, elsewhere, plain_http| {
         let settings = cape_proxy::Settings {
             extractor_url: Some(url.into()),
             extractor_elsewhere: elsewhere,
+            plain_http,
             ..settings("http://127.0.0.1:9/v1")
         };
         served::service(&settings, served::ledger().await.0).is_ok()
     };
     for url in ["http://localhost:1/v1", "http://127.0.0.1:1/v1", "http://[::1]:1/v1"] {
-        assert!(make(url, false).await, "{url}");
+        assert!(make(url, false, false).await, "{url}");
     }
     for url in [
         "http://192.168.1.2/v1",
@@ -259,6 +264,7 @@ async fn an_extractor_elsewhere_must_be_allowed() {
         "http://127.0.0.1.example.com/v1",
         "http://[::2]/v1",
     ] {
-        assert!(!make(url, false).await && make(url, true).await, "{url}");
+        assert!(!make(url, false, true).await && make(url, true, true).await, "{url}");
+        assert_eq!(make(url, true, false).await, url.starts_with("https"), "{url}");
     }
 }

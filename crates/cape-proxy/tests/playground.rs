@@ -285,15 +285,23 @@ async fn only_its_own_page_may_ask() {
 }
 
 #[tokio::test]
-async fn a_token_is_asked_for_where_one_is_set() {
-    let token = Some("open sesame".to_owned());
-    let router = open(PlaygroundOptions { token, ..PlaygroundOptions::default() });
+async fn the_token_of_the_proxy_is_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("token");
+    std::fs::write(&file, "open-sesame-open-sesame\n").unwrap();
+    let mut settings = proxy_settings("http://127.0.0.1:9/v1");
+    settings.token_file = Some(file);
+    let (router, _dir) = beside(&settings).await;
     let status = async |request: Builder| {
         send(&router, request.body(Body::from("{}")).unwrap()).await.status
     };
+    // the page comes without, to ask for it; names are allowed, for a certificate's sake
+    let page = |path: &str| Request::get(path).header("host", "cape.example");
+    assert_eq!(status(page("/playground/")).await, 200);
+    assert_eq!(status(page("/playground/app.js")).await, 200);
     assert_eq!(status(own("start")).await, 401);
-    assert_eq!(status(own("start").header("x-cape-token", "open barley")).await, 401);
-    assert_eq!(status(own("start").header("x-cape-token", "open sesame")).await, 200);
+    assert_eq!(status(own("start").header("x-cape-token", "open-barley-open-barley")).await, 401);
+    assert_eq!(status(own("start").header("x-cape-token", "open-sesame-open-sesame")).await, 200);
 }
 
 #[tokio::test]

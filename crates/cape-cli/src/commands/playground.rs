@@ -77,7 +77,6 @@ pub(crate) fn playground(
     let (place, limits) = (proxy.ledger, proxy.limits.into());
     let read = move || ledger::view(&place, &limits).map_err(|failure| in_words(&failure));
     let options = PlaygroundOptions {
-        token: proxy.playground_token,
         file: Some((name, Box::new(save))),
         paper: Some(Box::new(|| paper().map_err(|failure| in_words(&failure)))),
         attack: Some(Box::new(attack)),

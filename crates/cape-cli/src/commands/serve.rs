@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal;
 
+use cape::sanitizer::Sanitizer;
 use cape_ledger::{Key, Ledger};
 use cape_proxy::{Service, Settings};
 use tokio::runtime::Runtime;
@@ -21,18 +22,8 @@ pub(crate) fn run(args: &ServeArgs) -> Done {
     if let (true, Some(preset)) = (args.show, args.proxy.preset) {
         return output::print(preset.toml());
     }
-    let given = args.proxy.clone();
-    let proxy =
-        File::with_preset(given.clone().or(File::read(args.file.config.as_deref())?.proxy))?;
-    let settings = Settings::from(proxy.clone());
-    let Some(upstream) = settings.upstream.clone() else {
-        return Err(Failure::usage(
-            "there is no upstream",
-            "give --upstream https://api.openai.com/v1, or `upstream` in [proxy] of cape.toml",
-        ));
-    };
-    let (cape, file) = (args.cape.clone(), args.file.clone());
-    let sanitizer = mechanism::sanitizer(&settings::Settings { cape, file, ..Default::default() })?;
+    let Asked { proxy, settings, sanitizer } = asked(args)?;
+    let upstream = settings.upstream.clone().unwrap_or_default();
     let playground = match (proxy.playground, sanitizer.cape()) {
         (false, _) => None,
         (true, Some(cape)) => Some(playground::playground(cape, &args.file, proxy.clone())?),
@@ -60,16 +51,36 @@ pub(crate) fn run(args: &ServeArgs) -> Done {
         }
         tracing::info!(target: "cape_proxy", %address, "listening");
     };
-    let config = args.file.config.clone();
-    let read = move || File::with_preset(given.clone().or(File::read(config.as_deref())?.proxy));
-    let reload = move || match read() {
-        Ok(proxy) => Some(proxy.policy.policy()),
-        Err(failure) => {
-            output::note(&failure.during("the policy stays as it was"));
-            None
-        }
+    let args = args.clone();
+    let reload = move || {
+        let read = asked(&args).map_err(|failure| failure.line())?;
+        Ok((read.settings, read.sanitizer.about().fingerprint.clone()))
     };
     Ok(cape_proxy::run(runtime, &settings, &service, listening, reload)?)
+}
+
+/// The settings of a proxy, and its mechanism.
+pub(super) struct Asked {
+    pub(super) proxy: ProxySettings,
+    pub(super) settings: Settings,
+    pub(super) sanitizer: Sanitizer,
+}
+
+/// What flags, variables and the file ask for, as far as it goes without a ledger and a port.
+pub(super) fn asked(args: &ServeArgs) -> Done<Asked> {
+    let given = args.proxy.clone();
+    let proxy = File::with_preset(given.or(File::read(args.file.config.as_deref())?.proxy))?;
+    let settings = Settings::from(proxy.clone());
+    if settings.upstream.is_none() {
+        return Err(Failure::usage(
+            "there is no upstream",
+            "give --upstream https://api.openai.com/v1, or `upstream` in [proxy] of cape.toml",
+        ));
+    }
+    let (cape, file) = (args.cape.clone(), args.file.clone());
+    let sanitizer = mechanism::sanitizer(&settings::Settings { cape, file, ..Default::default() })?;
+    cape_proxy::check(&settings, &sanitizer)?;
+    Ok(Asked { proxy, settings, sanitizer })
 }
 
 /// The ledger, made where there is none.

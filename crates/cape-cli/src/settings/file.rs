@@ -103,9 +103,9 @@ impl File {
     fn lies_in(&mut self, folder: &Path) {
         let (Settings { cape, baseline, .. }, proxy) = (&mut self.settings, &mut self.proxy);
         let paths = [&mut baseline.vectors, &mut baseline.corpus];
-        let tls = [&mut proxy.tls_certificate, &mut proxy.tls_key];
+        let doors = [&mut proxy.tls_certificate, &mut proxy.tls_key, &mut proxy.token_file];
         let lists = [&mut proxy.allow_system, &mut proxy.learn_system];
-        for path in paths.into_iter().chain(tls).chain(lists).flatten() {
+        for path in paths.into_iter().chain(doors).chain(lists).flatten() {
             *path = folder.join(&*path);
         }
         for list in [&mut cape.protect, &mut cape.keep, &mut cape.ordinary] {
@@ -113,5 +113,48 @@ impl File {
                 folder.clone_into(&mut word.folder);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cape::rng::{CryptoRng, seeded};
+    use cape::sample::below;
+
+    use super::*;
+
+    const WHOLE: &str = "epsilon = 4\nprofile = \"names\"\nkeep = [\"Zürich\", \"words.txt\"]\n\
+        [proxy]\nupstream = \"https://api.openai.com/v1\"\nmax-body = 1000\ntoken-file = \"t\"\n\
+        [proxy.limits]\nkey-day = 50000\ntotal = 1.5\n[proxy.policy]\nsystem = \"pass\"\nmodels = []\n";
+
+    /// Any mistake is an error with a line of the file, never a panic.
+    #[test]
+    fn files_with_mistakes_are_refused_with_a_line() {
+        assert!(Settings::default().fields().len() > 10 && File::parse(WHOLE).is_ok());
+        let mut generator = seeded(1, 0);
+        let rng: &mut dyn CryptoRng = &mut generator;
+        let bits = [
+            "\"", "'", "[", "]", "=", "\n", "ü", "\u{2028}", "x", "-", ".5", "{", "#", "proxy",
+            "1e999",
+        ];
+        let (mut fine, mut wrong) = (0, 0);
+        for _ in 0..20_000 {
+            let mut text: Vec<char> = WHOLE.chars().collect();
+            for _ in 0..=below(3, rng) {
+                let at = below(text.len() as u64, rng) as usize;
+                let to = (at + below(6, rng) as usize).min(text.len());
+                let bit = bits[below(bits.len() as u64, rng) as usize];
+                text.splice(at..to, bit.chars());
+            }
+            let text: String = text.into_iter().collect();
+            match File::parse(&text) {
+                Ok(_) => fine += 1,
+                Err(Wrong { at, .. }) => {
+                    wrong += 1;
+                    assert!(at.is_none_or(|at| text.get(..at.start).is_some()));
+                }
+            }
+        }
+        assert!(fine > 100 && wrong > 10_000, "{fine} fine, {wrong} wrong");
     }
 }

@@ -17,7 +17,7 @@ use super::{Setting, one_of, settings};
 const INSTRUCTIONS: &str = "System prompts";
 const LEDGER: &str = "Ledger and limits";
 const ANSWERS: &str = "Answers";
-const TLS: &str = "TLS";
+const TLS: &str = "Other machines";
 const PLAYGROUND: &str = "Playground";
 
 settings! {
@@ -28,6 +28,10 @@ settings! {
         /// Address of the LLM service, with its version
         #[arg(long, env = "CAPE_UPSTREAM", value_name = "URL")]
         upstream: Option<String>,
+
+        /// Allow plain http to an upstream or extractor on another machine
+        #[arg(long, env = "CAPE_PLAIN_HTTP", help_heading = TLS)]
+        plain_http: bool,
 
         /// Address to listen on [default: 127.0.0.1:8787]
         #[arg(long, env = "CAPE_LISTEN", value_name = "ADDRESS")]
@@ -85,6 +89,18 @@ settings! {
         #[arg(long, env = "CAPE_EXTRACTOR_ELSEWHERE", help_heading = ANSWERS)]
         extractor_elsewhere: bool,
 
+        /// File with the token that clients must show in the header X-Cape-Token
+        #[arg(long, env = "CAPE_TOKEN_FILE", value_name = "FILE", help_heading = TLS)]
+        token_file: Option<PathBuf>,
+
+        /// Allow clients on other machines without TLS
+        #[arg(long, env = "CAPE_LISTEN_PLAIN", help_heading = TLS)]
+        listen_plain: bool,
+
+        /// Allow clients on other machines without a token
+        #[arg(long, env = "CAPE_LISTEN_ANYONE", help_heading = TLS)]
+        listen_anyone: bool,
+
         /// Certificate (PEM), to serve over TLS
         #[arg(long, env = "CAPE_TLS_CERTIFICATE", value_name = "FILE", help_heading = TLS)]
         tls_certificate: Option<PathBuf>,
@@ -96,11 +112,6 @@ settings! {
         /// Show the playground at /playground, too
         #[arg(long, env = "CAPE_PLAYGROUND", help_heading = PLAYGROUND)]
         playground: bool,
-
-        /// Token that the playground asks for; needed where other machines can reach the address (better
-        /// as CAPE_PLAYGROUND_TOKEN, which the list of processes does not show)
-        #[arg(long, env = "CAPE_PLAYGROUND_TOKEN", value_name = "TOKEN", help_heading = PLAYGROUND)]
-        playground_token: Option<String>,
 
         #[arg(skip)]
         policy: PolicyChanges,
@@ -213,6 +224,7 @@ impl From<ProxySettings> for cape_proxy::Settings {
         let default = Self::default();
         Self {
             upstream: given.upstream,
+            plain_http: given.plain_http,
             listen: given.listen.unwrap_or(default.listen),
             max_body: given.max_body.unwrap_or(default.max_body),
             max_requests: given.max_requests.unwrap_or(default.max_requests),
@@ -224,6 +236,9 @@ impl From<ProxySettings> for cape_proxy::Settings {
             extractor_model: given.extractor_model,
             extractor_elsewhere: given.extractor_elsewhere,
             grace: given.grace.unwrap_or(default.grace),
+            token_file: given.token_file,
+            listen_plain: given.listen_plain,
+            listen_anyone: given.listen_anyone,
             tls_certificate: given.tls_certificate,
             tls_key: given.tls_key,
             ledger: given.ledger.ledger,

@@ -70,6 +70,11 @@ impl Extractor {
         Ok(Some(Self { server, model }))
     }
 
+    /// The server that it is asked on.
+    pub(crate) fn server(&self) -> &Upstream {
+        &self.server
+    }
+
     /// Begins to rewrite an answer.
     pub(crate) async fn rewrite(&self, prompt: &str, noisy: &str) -> Result<Rewriting, Fault> {
         let mark = mark().map_err(|_| Fault::Extractor)?;

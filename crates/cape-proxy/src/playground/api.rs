@@ -56,6 +56,7 @@ fn start(playground: &Playground, body: &[u8]) -> Result<Value, Refused> {
     let Nothing {} = read(body)?;
     let options = &playground.options;
     let settings = Chosen::from(playground.mechanisms.base());
+    let about = playground.exchange().map(|exchange| (exchange.about)());
     Ok(json!({
         "settings": settings,
         "listed": playground.mechanisms.get(&settings)?.lexicon().len(),
@@ -64,8 +65,8 @@ fn start(playground: &Playground, body: &[u8]) -> Result<Value, Refused> {
         "paper": options.paper.is_some(),
         "attack": options.attack.is_some(),
         "ledger": options.ledger.is_some(),
-        "upstream": playground.exchange().map(|exchange| &exchange.upstream),
-        "extractor": playground.exchange().is_some_and(|exchange| exchange.rewrite.is_some()),
+        "upstream": about.as_ref().map(|about| &about.upstream),
+        "extractor": about.as_ref().is_some_and(|about| about.extractor),
         "session": playground.session().counts(),
     }))
 }

@@ -30,16 +30,27 @@ pub(crate) struct Owed {
     pub(crate) bound: f64,
 }
 
+/// What the page should know of a proxy.
+pub(crate) struct About {
+    /// The service's address.
+    pub(crate) upstream: String,
+    /// Whether a model rewrites answers.
+    pub(crate) extractor: bool,
+    /// Whether requests must carry a token.
+    pub(crate) token: bool,
+}
+
 /// The parts of a proxy that a playground uses.
 pub(crate) struct Exchange {
-    /// The service's address, for the page to show.
-    pub(crate) upstream: String,
+    /// Its settings at this moment.
+    pub(crate) about: Box<dyn Fn() -> About + Send + Sync>,
     /// Pays for draws before they are made, or refuses.
     pub(crate) pay: Box<dyn Fn(Owed) -> Later<()> + Send + Sync>,
     /// Asks the service; its answer comes with the status.
     pub(crate) ask: Box<dyn Fn(HeaderMap, String) -> Later<(u16, Vec<u8>)> + Send + Sync>,
-    /// Rewrites an answer with the true prompt at hand: the prompt, and then the answer.
-    pub(crate) rewrite: Option<Box<dyn Fn(String, String) -> Later<String> + Send + Sync>>,
+    /// Rewrites an answer with the true prompt at hand, if there is a model for that: the prompt, and then
+    /// the answer.
+    pub(crate) rewrite: Box<dyn Fn(String, String) -> Later<Option<String>> + Send + Sync>,
 }
 
 impl Exchange {
@@ -65,10 +76,7 @@ impl Exchange {
         let mut restorer = Restorer::default();
         restorer.learn(&last.cape, &last.text, sent, &Wanted::DEFAULT);
         let (restored, put_back) = restorer.restore(answer);
-        let rewritten = match &self.rewrite {
-            Some(rewrite) => Some(rewrite(last.text.clone(), answer.to_owned()).await?),
-            None => None,
-        };
+        let rewritten = (self.rewrite)(last.text.clone(), answer.to_owned()).await?;
         Ok(json!({
             "sent": sent,
             "answer": answer,

@@ -21,11 +21,6 @@ impl Refused {
         Self { status: StatusCode::FORBIDDEN, message: message.into(), code: "cape_refused" }
     }
 
-    /// A request without the operator's token.
-    pub(super) fn token(message: &str) -> Self {
-        Self { status: StatusCode::UNAUTHORIZED, message: message.into(), code: "cape_refused" }
-    }
-
     /// A request that makes no sense.
     pub(super) fn request(message: impl Into<String>) -> Self {
         Self { status: StatusCode::BAD_REQUEST, message: message.into(), code: "cape_refused" }
@@ -41,12 +36,6 @@ impl Refused {
     pub(super) fn failed(message: impl Into<String>) -> Self {
         let status = StatusCode::INTERNAL_SERVER_ERROR;
         Self { status, message: message.into(), code: "cape_unavailable" }
-    }
-}
-
-impl std::fmt::Display for Refused {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.message)
     }
 }
 

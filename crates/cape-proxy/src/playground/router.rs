@@ -19,6 +19,11 @@ use super::state::Playground;
 use crate::fault::Fault;
 use crate::request::receive::receive;
 
+/// Whether a path is one of the page's own files, which hold nothing private.
+pub(crate) fn is_page(path: &str) -> bool {
+    path == "/playground" || FILES.iter().any(|file| file.path == path)
+}
+
 /// The largest request, in bytes.
 const LARGEST: usize = 1 << 20;
 /// The time that one may take to arrive.
@@ -58,13 +63,13 @@ fn page(
     headers: &HeaderMap,
     file: &'static File,
 ) -> Result<Response<Body>, Refused> {
-    guard::host(headers, playground.token())?;
+    guard::host(headers, playground.has_token())?;
     Ok(file.response())
 }
 
 /// The body of a question that the page itself asks.
 async fn body(playground: &Playground, mut request: Request) -> Result<Vec<u8>, Refused> {
-    guard::page(request.headers(), playground.token())?;
+    guard::page(request.headers(), playground.has_token())?;
     // it was the page's own: elsewhere, requests of pages are refused
     request.headers_mut().remove(header::ORIGIN);
     Ok(receive(request, LARGEST, TIMEOUT).await?)

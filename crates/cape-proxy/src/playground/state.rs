@@ -36,8 +36,6 @@ pub struct Guess {
 /// What a playground can do beside showing.
 #[derive(Default)]
 pub struct Options {
-    /// The token that requests must carry; without one, the server must listen on loopback addresses alone.
-    pub token: Option<String>,
     /// The settings file that the page can save to: its name, and how.
     pub file: Option<(String, Save)>,
     /// The paper's mechanism, loaded when it is first asked for.
@@ -73,11 +71,6 @@ impl Playground {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether requests must carry a token.
-    pub(crate) fn has_token(&self) -> bool {
-        self.token().is_some()
-    }
-
     /// Lends it the parts of a proxy; the first one's stay.
     pub(crate) fn lend(&self, exchange: Exchange) {
         let _ = self.exchange.set(exchange);
@@ -87,8 +80,9 @@ impl Playground {
         self.exchange.get()
     }
 
-    pub(super) fn token(&self) -> Option<&str> {
-        self.options.token.as_deref()
+    /// Whether requests were let in by a token, and not by the address alone.
+    pub(super) fn has_token(&self) -> bool {
+        self.exchange().is_some_and(|exchange| (exchange.about)().token)
     }
 
     /// The paper's mechanism, loaded by the first who asks.

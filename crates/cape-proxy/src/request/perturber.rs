@@ -51,8 +51,9 @@ impl Perturber {
             let plan = cape.plan(&text)?;
             Ok(Planned { text, plan })
         };
-        let planned = self.run(bytes, move |cape| {
-            texts.into_iter().map(|text| plan(cape, text)).collect::<Result<Vec<_>, _>>()
+        let planned = self.run(bytes, move |cape, wanted| {
+            let planned = texts.into_iter().map(|text| wanted().then(|| plan(cape, text)));
+            Some(planned.collect::<Option<Vec<_>>>()?.into_iter().collect::<Result<Vec<_>, _>>())
         });
         planned.await?.map_err(Fault::Text)
     }
@@ -67,31 +68,33 @@ impl Perturber {
             return Ok(Vec::new());
         }
         let bytes = texts.iter().map(|planned| planned.text.len()).sum();
-        self.run(bytes, move |cape| {
+        self.run(bytes, move |cape, wanted| {
             let mut secrets = secrets.iter().map(Secret::from_bytes);
             let release = |Planned { text, plan }: Planned| {
                 let draws = plan.keys.iter().zip(&mut secrets);
-                let drawn: Vec<_> =
-                    draws.map(|(key, secret)| cape.draw_one(key, &secret)).collect();
-                written(cape, &text, &plan, &drawn, false)
+                let draws =
+                    draws.map(|(key, secret)| wanted().then(|| cape.draw_one(key, &secret)));
+                Some(written(cape, &text, &plan, &draws.collect::<Option<Vec<_>>>()?, false))
             };
             texts.into_iter().map(release).collect()
         })
         .await
     }
 
-    /// Has a thread do some work on a request of so many bytes.
+    /// Has a thread do some work on a request of so many bytes. The work asks whether it is still wanted,
+    /// and gives up where it is not: its client has gone away.
     async fn run<T: Send + 'static>(
         &self,
         bytes: usize,
-        work: impl FnOnce(&Cape) -> T + Send + 'static,
+        work: impl FnOnce(&Cape, &dyn Fn() -> bool) -> Option<T> + Send + 'static,
     ) -> Result<T, Fault> {
         let (done, result) = oneshot::channel();
         let jobs = if bytes > LONG { &self.long } else { &self.short };
         let job: Job = Box::new(move |cape| {
-            // a client that has gone away in the meantime needs nothing
-            if !done.is_closed() {
-                let _ = done.send(work(cape));
+            let wanted = || !done.is_closed();
+            let result = if wanted() { work(cape, &wanted) } else { None };
+            if let Some(result) = result {
+                let _ = done.send(result);
             }
         });
         jobs.send(job).map_err(|_| Fault::Perturber)?;
@@ -105,5 +108,42 @@ fn work(sanitizer: &Sanitizer, mut queue: mpsc::UnboundedReceiver<Job>) {
         let started = Instant::now();
         job(cape);
         tracing::debug!(milliseconds = started.elapsed().as_millis() as u64, "perturbed");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use cape::lexicon::Lexicon;
+    use cape::mechanism::cape::Settings;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn work_whose_client_is_gone_is_given_up() {
+        let cape = Cape::new(Lexicon::embedded(), Settings::default()).unwrap();
+        let perturber = Perturber::start(&Arc::new(Sanitizer::words(cape))).unwrap();
+        let (begun, begins) = channel();
+        let (told, tells) = channel::<()>();
+        let tells = Mutex::new(tells);
+        let (seen, sees) = channel();
+        let mut work = Box::pin(perturber.run(1, move |_, wanted| {
+            begun.send(wanted()).unwrap();
+            tells.lock().unwrap().recv().unwrap();
+            seen.send(wanted()).unwrap();
+            None::<()>
+        }));
+        // it is asked for once, and then its client goes away
+        assert!(tokio::time::timeout(Duration::ZERO, work.as_mut()).await.is_err());
+        assert!(begins.recv().unwrap(), "wanted at first");
+        drop(work);
+        told.send(()).unwrap();
+        assert!(!sees.recv().unwrap(), "and then no more");
+        // the thread goes on
+        let planned = perturber.plan(vec!["Alice has asthma".into()]).await.unwrap();
+        assert_eq!(planned[0].plan.keys.len(), 3);
     }
 }

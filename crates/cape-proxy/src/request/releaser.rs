@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod histories;
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::SystemTime;
 
 use cape::sanitizer::Sanitizer;
@@ -24,7 +24,7 @@ pub(crate) struct Releaser {
     perturber: Perturber,
     pub(crate) sanitizer: Arc<Sanitizer>,
     pub(crate) ledger: Ledger,
-    limits: Limits,
+    limits: RwLock<Limits>,
     memory: Memory,
     shared_map: bool,
 }
@@ -100,7 +100,17 @@ impl Releaser {
         let failed = |source| Error::Io { what, source };
         let perturber = Perturber::start(&sanitizer).map_err(failed)?;
         let Settings { limits, memory, shared_map, .. } = *settings;
+        let limits = RwLock::new(limits);
         Ok(Self { perturber, sanitizer, ledger, limits, memory, shared_map })
+    }
+
+    /// Sets the limits of the releases to come.
+    pub(crate) fn set_limits(&self, limits: Limits) {
+        *self.limits.write().unwrap_or_else(PoisonError::into_inner) = limits;
+    }
+
+    fn limits(&self) -> Limits {
+        *self.limits.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Releases the texts of a conversation: all draws that are new are paid for together, and then
@@ -190,7 +200,7 @@ impl Releaser {
         }
         let per_draw = self.sanitizer.guarantee().bound;
         let now = SystemTime::now();
-        let receipt = self.ledger.charge(account, &draws, per_draw, &self.limits, now).await?;
+        let receipt = self.ledger.charge(account, &draws, per_draw, &self.limits(), now).await?;
         Ok(Paid { planned, secrets: receipt.secrets, spent: receipt.spent })
     }
 
@@ -223,7 +233,7 @@ impl Releaser {
         per_draw: f64,
     ) -> Result<Cost, Fault> {
         let now = SystemTime::now();
-        let receipt = self.ledger.charge(account, draws, per_draw, &self.limits, now).await?;
+        let receipt = self.ledger.charge(account, draws, per_draw, &self.limits(), now).await?;
         Ok(receipt.spent)
     }
 
@@ -232,12 +242,11 @@ impl Releaser {
         self.ledger.remember(answers, SystemTime::now()).await
     }
 
-    /// Whether a text could be perturbed and paid for now. Nothing is released, so nothing is spent.
+    /// Whether a text could be perturbed and its price written down now. Nothing is released, so
+    /// nothing is spent.
     pub(crate) async fn try_out(&self) -> Result<(), Fault> {
         self.perturber.plan(vec!["the".into()]).await?;
-        let nobody = self.ledger.account(b"", "");
-        self.ledger.left(nobody.spender(), &self.limits, SystemTime::now()).await?;
-        Ok(())
+        Ok(self.ledger.probe().await?)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Connections, each with a limit on the time for the head of a request: slower clients are dropped.
 
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -9,20 +10,30 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
+use tokio::sync::Semaphore;
 
 use super::listen::Door;
 
 /// The time that the head of a request may take, and that a connection may wait for one.
 pub(super) const HEAD: Duration = Duration::from_secs(30);
 
+/// The most connections at a time; others wait until one ends. With the largest body this bounds the memory
+/// that half-sent bodies take.
+const MOST: usize = 1024;
+
 /// Serves until it is told to stop, and then finishes the requests that have begun.
 pub(super) async fn serve(mut door: Door, router: Router, head: Duration, stop: impl Future) {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(head);
     let (graceful, mut stop) = (GracefulShutdown::new(), pin!(stop));
+    let places = Arc::new(Semaphore::new(MOST));
     loop {
-        let (connection, _) = tokio::select! {
-            accepted = door.accept() => accepted,
+        let accepting = async {
+            let place = Arc::clone(&places).acquire_owned().await;
+            (door.accept().await.0, place)
+        };
+        let (connection, place) = tokio::select! {
+            accepted = accepting => accepted,
             _ = &mut stop => break,
         };
         let service = TowerToHyperService::new(router.clone());
@@ -30,6 +41,7 @@ pub(super) async fn serve(mut door: Door, router: Router, head: Duration, stop: 
         tokio::spawn(async move {
             // a client that breaks off is told nothing
             let _ = served.await;
+            drop(place);
         });
     }
     drop(door);

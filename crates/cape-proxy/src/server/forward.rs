@@ -34,16 +34,16 @@ async fn exchange(
     request: Request,
     route: &'static Route,
 ) -> Result<Response<Body>, Fault> {
-    let permit = service.permit()?;
-    if route::is_foreign(service.upstream.host(), route) {
+    let live = service.live();
+    if route::is_foreign(live.upstream.host(), route) {
         return Err(Fault::Foreign(route.dialect.other()));
     }
     let client = headers::sent(request.headers())?;
     let own = request.headers().clone();
-    let bytes = service.receive(request).await?;
-    let policy = service.policy();
+    let (bytes, permit) = service.receive(request).await?;
+    let policy = &live.policy;
     let value = serde_json::from_slice(&bytes).map_err(Refusal::from)?;
-    let outgoing = body::read_value(&value, route.table, &policy)?;
+    let outgoing = body::read_value(&value, route.table, policy)?;
     if let Some(learner) = &service.learner {
         learner.learn(outgoing.system.iter().map(String::as_str));
     }
@@ -54,20 +54,20 @@ async fn exchange(
     let names = match service.releaser.sanitizer.cape() {
         Some(cape) if route.answer != AnswerFormat::Vectors => {
             let calls = policy.tool_calls == Calls::Restore;
-            Names::new(cape, &service.restore, calls, &outgoing.said, &released, &body)
+            Names::new(cape, &live.settings.restore, calls, &outgoing.said, &released, &body)
         }
         _ => None,
     };
-    if service.notice {
+    if live.settings.notice {
         notice::add(&mut body, route.answer);
     }
     let (releaser, after) = (&service.releaser, released.after);
-    let awaited = AwaitedAnswer::new(releaser, route, &policy, after, service.max_body);
-    let extractor = service.extractor.as_ref().filter(|_| route.answer != AnswerFormat::Vectors);
+    let awaited = AwaitedAnswer::new(releaser, route, policy, after, live.settings.max_body);
+    let extractor = live.extractor.as_ref().filter(|_| route.answer != AnswerFormat::Vectors);
     let rewriter = extractor.map(|extractor| Rewriter::new(extractor, outgoing.prompt, &mut body));
     let answered = async {
         let body = Some(body.to_string());
-        let answer = service.upstream.ask(Method::POST, route.path, client, body).await?;
+        let answer = live.upstream.ask(Method::POST, route.path, client, body).await?;
         if !answer.status().is_success() {
             return pass(answer, route.dialect, permit).await;
         }
@@ -96,7 +96,7 @@ pub(super) async fn model(
     Path(model): Path<String>,
     client: HeaderMap,
 ) -> Response<Body> {
-    if !pattern::model_in_path(&model) || !service.policy().allows(&model) {
+    if !pattern::model_in_path(&model) || !service.live().policy.allows(&model) {
         return Fault::NotFound.response(headers::dialect(&client));
     }
     about_models(&service, &client, &format!("models/{model}")).await
@@ -106,7 +106,7 @@ async fn about_models(service: &Service, client: &HeaderMap, path: &str) -> Resp
     let dialect = headers::dialect(client);
     let answered = async {
         let (permit, sent) = (service.permit()?, headers::sent(client)?);
-        let answer = service.upstream.ask(Method::GET, path, sent, None).await?;
+        let answer = service.live().upstream.ask(Method::GET, path, sent, None).await?;
         pass(answer, dialect, permit).await
     };
     answered.await.unwrap_or_else(|fault: Fault| fault.response(dialect))

@@ -16,6 +16,9 @@ use crate::fault::{Code, Fault, Refusal};
 use crate::request::body::{self, Rule, pattern};
 use crate::request::policy::{Action, Field, Gate, Policy};
 
+/// Where LiteLLM asks.
+pub(super) const PATH: &str = "/beta/litellm_basic_guardrail_api";
+
 /// The fields of LiteLLM's request that are perturbed.
 const TEXTS: &[(&str, Rule)] = &[("texts", Rule::List(&Rule::Text(Field::User)))];
 
@@ -32,29 +35,31 @@ pub(super) async fn guard(State(service): State<Arc<Service>>, request: Request)
             }
             response
         }
-        Err(fault) => {
-            let blocked = json!({"action": "BLOCKED", "blocked_reason": fault.to_string()});
-            let mut response = json_response(&blocked);
-            response.extensions_mut().insert(Code(fault.code()));
-            response
-        }
+        Err(fault) => blocked(&fault),
     }
 }
 
+/// The answer that makes LiteLLM send nothing.
+pub(super) fn blocked(fault: &Fault) -> Response<Body> {
+    let blocked = json!({"action": "BLOCKED", "blocked_reason": fault.to_string()});
+    let mut response = json_response(&blocked);
+    response.extensions_mut().insert(Code(fault.code()));
+    response
+}
+
 async fn verdict(service: &Service, request: Request) -> Result<(Value, Option<Told>), Fault> {
-    let _permit = service.permit()?;
     let own = request.headers().clone();
-    let bytes = service.receive(request).await?;
+    let (bytes, _permit) = service.receive(request).await?;
     let asked: Value = serde_json::from_slice(&bytes).map_err(Refusal::from)?;
     // an answer was made from a release, so there is nothing to protect
     if asked["input_type"] == "response" {
         return Ok((json!({"action": "NONE"}), None));
     }
-    let policy = service.policy();
-    passes(&asked, &policy)?;
+    let policy = &service.live().policy;
+    passes(&asked, policy)?;
     covered(&asked)?;
     let texts = json!({ "texts": asked["texts"] }).to_string();
-    let outgoing = body::read(texts.as_bytes(), TEXTS, &policy)?;
+    let outgoing = body::read(texts.as_bytes(), TEXTS, policy)?;
     // LiteLLM gives its clients keys of its own, and knows their users
     let data = &asked["request_data"];
     let users =

@@ -8,7 +8,7 @@ use cape_ledger::{Draw, Lasts, Map, Whose};
 
 use super::service::Service;
 use crate::fault::Fault;
-use crate::playground::{Exchange, Later, Owed};
+use crate::playground::{About, Exchange, Later, Owed};
 use crate::upstream;
 
 /// The API key that stands in the ledger for the playground.
@@ -18,7 +18,15 @@ const KEY: &[u8] = b"cape playground";
 pub(super) fn exchange(service: &Arc<Service>) -> Exchange {
     let weak = Arc::downgrade(service);
     let proxy = move || weak.upgrade().ok_or(Fault::Perturber);
-    let (payer, asker) = (proxy.clone(), proxy);
+    let (describer, payer, asker, rewriter) = (proxy.clone(), proxy.clone(), proxy.clone(), proxy);
+    let about = move || match describer() {
+        Ok(service) => {
+            let live = service.live();
+            let upstream = live.upstream.address().to_owned();
+            About { upstream, extractor: live.extractor.is_some(), token: live.token.is_some() }
+        }
+        Err(_) => About { upstream: String::new(), extractor: false, token: false },
+    };
     let pay = move |owed: Owed| -> Later<()> {
         let service = payer();
         Box::pin(async move { service?.pay(owed).await })
@@ -26,21 +34,27 @@ pub(super) fn exchange(service: &Arc<Service>) -> Exchange {
     let ask = move |headers: HeaderMap, body: String| -> Later<(u16, Vec<u8>)> {
         let service = asker();
         Box::pin(async move {
-            let service = service?;
-            let asked = service.upstream.ask(Method::POST, "chat/completions", headers, Some(body));
+            let live = service?.live();
+            let asked = live.upstream.ask(Method::POST, "chat/completions", headers, Some(body));
             let answer = asked.await?;
             Ok((answer.status().as_u16(), upstream::whole(answer).await?))
         })
     };
-    let rewrite = service.extractor.clone().map(|extractor| {
-        let rewrite = move |prompt: String, answer: String| -> Later<String> {
-            let extractor = Arc::clone(&extractor);
-            Box::pin(async move { extractor.whole(&prompt, &answer).await })
-        };
-        Box::new(rewrite) as Box<dyn Fn(String, String) -> Later<String> + Send + Sync>
-    });
-    let upstream = service.upstream.address().to_owned();
-    Exchange { upstream, pay: Box::new(pay), ask: Box::new(ask), rewrite }
+    let rewrite = move |prompt: String, answer: String| -> Later<Option<String>> {
+        let service = rewriter();
+        Box::pin(async move {
+            match &service?.live().extractor {
+                Some(extractor) => extractor.whole(&prompt, &answer).await.map(Some),
+                None => Ok(None),
+            }
+        })
+    };
+    Exchange {
+        about: Box::new(about),
+        pay: Box::new(pay),
+        ask: Box::new(ask),
+        rewrite: Box::new(rewrite),
+    }
 }
 
 impl Service {
@@ -51,7 +65,7 @@ impl Service {
         let map = Map { whose: Whose::User, lasts: Lasts::Account };
         let draws = owed.draws.into_iter().map(|(from, word)| Draw { map, from, word });
         let draws: Vec<Draw> = draws.collect();
-        let spent = self.releaser.charge(&account, &draws, owed.bound).await?;
+        let spent = self.observed(self.releaser.charge(&account, &draws, owed.bound).await)?;
         self.metrics.released(started.elapsed(), spent);
         Ok(())
     }

@@ -16,6 +16,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use crate::error::Error;
+use crate::settings::Settings;
 
 /// The time that a client has for the handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -61,8 +62,17 @@ async fn handshakes(
     }
 }
 
+/// The TLS settings for clients, if certificate and key are given.
+pub(super) fn tls_of(settings: &Settings) -> Result<Option<Arc<ServerConfig>>, Error> {
+    match (&settings.tls_certificate, &settings.tls_key) {
+        (Some(certificate), Some(key)) => tls(certificate, key).map(Some),
+        (None, None) => Ok(None),
+        _ => Err(Error::Pem),
+    }
+}
+
 /// The TLS settings for clients, from the files of the certificate and its key.
-pub(super) fn tls(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, Error> {
+fn tls(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, Error> {
     let pem = |_| Error::Pem;
     let chain = CertificateDer::pem_file_iter(certificate).map_err(pem)?;
     let chain: Vec<_> = chain.collect::<Result<_, _>>().map_err(pem)?;

@@ -20,9 +20,9 @@ pub(super) async fn perturb(
     State(service): State<Arc<Service>>,
     request: Request,
 ) -> Result<Response<Body>, Fault> {
-    let _permit = service.permit()?;
     let own = request.headers().clone();
-    let (text, user) = text(&service.receive(request).await?)?;
+    let (body, _permit) = service.receive(request).await?;
+    let (text, user) = text(&body)?;
     let account = service.account(&own, &user);
     let (release, released) = service.release_text(&account, &text).await?;
     let described = ReleaseJson::new(&service.releaser.sanitizer, &text, &release);
@@ -56,10 +56,10 @@ pub(super) async fn health() -> Response<Body> {
 
 /// GET /ready: a text can be perturbed and paid for, and there is room for a request.
 pub(super) async fn ready(State(service): State<Arc<Service>>) -> Result<Response<Body>, Fault> {
-    match service.releaser.try_out().await {
+    match service.try_out().await {
         Ok(()) if !service.has_room() => Err(Fault::Busy),
         Ok(()) => Ok(json_response(&json!({ "status": "ready" }))),
-        Err(fault @ Fault::Ledger(_)) => Err(fault),
+        Err(fault @ (Fault::Ledger(_) | Fault::Corrupted)) => Err(fault),
         Err(_) => Err(Fault::Perturber),
     }
 }

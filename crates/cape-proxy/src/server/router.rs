@@ -7,6 +7,7 @@ use axum::http::HeaderMap;
 use axum::middleware;
 use axum::routing::{get, post};
 
+use super::admit::admit;
 use super::service::Service;
 use super::{forward, guardrail, lent, local, log, openapi};
 use crate::fault::Fault;
@@ -18,7 +19,7 @@ use crate::request::route::{PREFIXES, ROUTES};
 pub fn router(service: Arc<Service>) -> Router {
     let mut router = Router::new()
         .route("/perturb", post(local::perturb))
-        .route("/beta/litellm_basic_guardrail_api", post(guardrail::guard))
+        .route(guardrail::PATH, post(guardrail::guard))
         .route("/openapi.json", get(openapi::openapi))
         .route("/health", get(local::health))
         .route("/ready", get(local::ready))
@@ -41,6 +42,7 @@ pub fn router(service: Arc<Service>) -> Router {
         .method_not_allowed_fallback(async |client: HeaderMap| {
             Fault::Method.response(headers::dialect(&client))
         })
+        .layer(middleware::from_fn_with_state(Arc::clone(&service), admit))
         .layer(middleware::from_fn_with_state(Arc::clone(&service), log::log))
         .with_state(service)
 }

@@ -15,55 +15,52 @@ use super::router::router;
 use super::service::Service;
 use crate::error::Error;
 use crate::playground::{Playground, playground_router};
-use crate::request::policy::Policy;
-use crate::settings::Settings;
+use crate::settings::{Reloaded, Settings};
 
 /// Serves until the process is told to end (SIGTERM, Ctrl-C), on the runtime that the ledger was
-/// opened on. `ready` gets the address; `reload` gives the policy on SIGHUP, or none to keep the old.
+/// opened on; told twice, it ends at once. `ready` gets the address. `reload` gives the settings on SIGHUP,
+/// with the fingerprint of their mechanism, or says why it cannot.
 pub fn run(
     runtime: Runtime,
     settings: &Settings,
     service: &Arc<Service>,
     ready: impl FnOnce(SocketAddr),
-    reload: impl Fn() -> Option<Policy> + Send + 'static,
+    reload: impl Fn() -> Result<(Settings, String), String> + Send + 'static,
 ) -> Result<(), Error> {
     let failed = |source| Error::Io { what: "the server cannot be started", source };
-    let is_open = service.playground.get().is_some_and(|playground| !playground.has_token());
-    if is_open && !settings.listen.ip().is_loopback() {
-        return Err(Error::PlaygroundToken);
-    }
-    let tls = match (&settings.tls_certificate, &settings.tls_key) {
-        (Some(certificate), Some(key)) => Some(listen::tls(certificate, key)?),
-        (None, None) => None,
-        _ => return Err(Error::Pem),
-    };
+    let tls = listen::tls_of(settings)?;
     let served = runtime.block_on(async {
         let door = Door::open(settings.listen, tls).await?;
         ready(door.local_addr().map_err(failed)?);
-        let (stop, mut stopped) = watch::channel(false);
+        let (stop, mut stopped) = watch::channel(0_u32);
         tokio::spawn(reloads(Arc::clone(service), reload));
         tokio::spawn(forgets(Arc::clone(service), settings.remember_days));
         tokio::spawn(async move {
-            told_to_end().await;
-            tracing::info!("ending");
-            let _ = stop.send(true);
+            for times in 1..=2 {
+                told_to_end().await;
+                tracing::info!(times, "ending");
+                let _ = stop.send(times);
+            }
         });
-        let mut told = stopped.clone();
-        let told = async move { drop(told.wait_for(|stop| *stop).await) };
+        let (mut told, mut told_twice) = (stopped.clone(), stopped.clone());
+        let told = async move { drop(told.wait_for(|times| *times > 0).await) };
         let serving = connections::serve(door, router(Arc::clone(service)), HEAD, told);
         let grace = async {
-            let _ = stopped.wait_for(|stop| *stop).await;
+            let _ = stopped.wait_for(|times| *times > 0).await;
             tokio::time::sleep(Duration::from_secs(settings.grace)).await;
         };
         tokio::select! {
-            () = serving => {}
-            () = grace => {}
+            () = serving => Ok(()),
+            () = grace => Ok(()),
+            _ = told_twice.wait_for(|times| *times > 1) => Err(Error::BrokenOff),
         }
-        Ok(())
     });
-    // requests that are still under way had their time
-    let _ = runtime
-        .block_on(async { tokio::time::timeout(CLOSING, service.releaser.ledger.close()).await });
+    if served.is_ok() {
+        // requests that are still under way had their time
+        let closing =
+            async { tokio::time::timeout(CLOSING, service.releaser.ledger.close()).await };
+        let _ = runtime.block_on(closing);
+    }
     runtime.shutdown_background();
     served
 }
@@ -119,21 +116,25 @@ async fn told_to_end() {
 }
 
 #[cfg(unix)]
-async fn reloads(service: Arc<Service>, reload: impl Fn() -> Option<Policy> + Send) {
+async fn reloads(
+    service: Arc<Service>,
+    reload: impl Fn() -> Result<(Settings, String), String> + Send,
+) {
     use tokio::signal::unix::{SignalKind, signal};
     let Ok(mut hangup) = signal(SignalKind::hangup()) else { return };
     while hangup.recv().await.is_some() {
-        let changed = match reload().map(|policy| service.set_policy(policy)) {
-            Some(Ok(())) => true,
-            Some(Err(error)) => {
-                tracing::warn!(%error, "the policy stays as it was");
-                false
+        let read = reload().and_then(|(settings, fingerprint)| {
+            service.reload(settings, &fingerprint).map_err(|error| error.to_string())
+        });
+        match read {
+            Ok(Reloaded { changed, restart }) => {
+                let (changed, restart) = (changed.join(", "), restart.join(", "));
+                tracing::info!(changed, needs_restart = restart, "settings read again");
             }
-            None => false,
-        };
-        tracing::info!(changed, "policy read again");
+            Err(why) => tracing::warn!(why, "settings stay as they were"),
+        }
     }
 }
 
 #[cfg(not(unix))]
-async fn reloads(_: Arc<Service>, _: impl Fn() -> Option<Policy> + Send) {}
+async fn reloads(_: Arc<Service>, _: impl Fn() -> Result<(Settings, String), String> + Send) {}

@@ -1,52 +1,46 @@
 //! The state that all requests share.
 
-use std::path::PathBuf;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use axum::extract::Request;
 use axum::http::HeaderMap;
-use cape::Wanted;
-use cape::privacy::{Evidence, Notion};
 use cape::sanitizer::Sanitizer;
 use cape::text::Release;
-use cape_ledger::{Account, Ledger};
+use cape_ledger::{Account, Error as LedgerError, Ledger};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::live::{Live, proven};
 use super::metrics::Metrics;
-use crate::answer::extractor::Extractor;
 use crate::error::Error;
 use crate::fault::Fault;
 use crate::playground::Playground;
 use crate::request::body::BodyText;
 use crate::request::headers;
-use crate::request::policy::{Action, Policy};
 use crate::request::receive::receive;
 use crate::request::releaser::{Released, Releaser};
-use crate::request::system::{SystemLearner, SystemLines};
-use crate::settings::Settings;
-use crate::upstream::Upstream;
+use crate::request::system::SystemLearner;
+use crate::settings::{Reloaded, Settings};
 
 /// A proxy that is ready to serve: [`router`](crate::router) gives it its paths.
 pub struct Service {
-    policy: RwLock<Arc<Policy>>,
-    surroundings: Surroundings,
+    live: RwLock<Arc<Live>>,
     pub(super) releaser: Arc<Releaser>,
-    pub(super) upstream: Upstream,
-    pub(super) extractor: Option<Arc<Extractor>>,
     /// Writes down the lines of system prompts, if it is told to.
     pub(super) learner: Option<SystemLearner>,
-    /// What is put back into answers.
-    pub(super) restore: Vec<Wanted>,
-    /// Whether the service is told of substitutes.
-    pub(super) notice: bool,
     pub(super) metrics: Metrics,
     pub(super) playground: OnceLock<Arc<Playground>>,
     permits: Arc<Semaphore>,
-    pub(super) max_body: usize,
     max_requests: usize,
-    timeout: Duration,
+    /// Whether the ledger's database has said that it is corrupted: no account in it can be trusted.
+    corrupted: AtomicBool,
+    /// When the ledger was last found able to write.
+    probed: Mutex<Option<Instant>>,
 }
+
+/// The time for which a probe of the ledger holds: asking more often costs nothing more.
+const PROBED: Duration = Duration::from_millis(250);
 
 impl Service {
     /// Checks the settings and starts the threads that perturb: whatever is wrong with the settings
@@ -56,36 +50,18 @@ impl Service {
         sanitizer: Sanitizer,
         ledger: Ledger,
     ) -> Result<Arc<Self>, Error> {
-        let guarantee = sanitizer.guarantee();
-        let proven = guarantee.notion == Notion::Ldp && guarantee.evidence != Evidence::None;
-        if sanitizer.cape().is_none() || !proven {
-            return Err(Error::Unproven);
-        }
-        let extractor = Extractor::new(settings)?.map(Arc::new);
-        let surroundings = Surroundings {
-            allow_system: settings.allow_system.clone(),
-            learns: settings.learn_system.is_some(),
-            changes: extractor.is_some() || !settings.restore.is_empty(),
-        };
-        let policy = surroundings.complete(settings.policy.clone())?;
-        let timeout = Duration::from_secs(settings.timeout);
-        let idle = Duration::from_secs(settings.idle_timeout);
-        let base = settings.upstream.as_deref().unwrap_or_default();
+        let live = Live::new(settings.clone())?;
+        proven(&sanitizer)?;
         Ok(Arc::new(Self {
-            policy: RwLock::new(Arc::new(policy)),
-            surroundings,
+            live: RwLock::new(Arc::new(live)),
             releaser: Arc::new(Releaser::start(sanitizer, ledger, settings)?),
-            upstream: Upstream::new("the upstream", base, timeout, idle)?,
-            extractor,
             learner: settings.learn_system.as_deref().map(SystemLearner::open).transpose()?,
-            restore: settings.restore.clone(),
-            notice: settings.notice,
             metrics: Metrics::default(),
             playground: OnceLock::new(),
             permits: Arc::new(Semaphore::new(settings.max_requests)),
-            max_body: settings.max_body,
             max_requests: settings.max_requests,
-            timeout,
+            corrupted: AtomicBool::new(false),
+            probed: Mutex::new(None),
         }))
     }
 
@@ -94,21 +70,53 @@ impl Service {
         let _ = self.playground.set(Arc::new(playground));
     }
 
-    /// The policy at this moment: a request keeps the one it began with.
-    pub(super) fn policy(&self) -> Arc<Policy> {
-        Arc::clone(&self.policy.read().unwrap_or_else(PoisonError::into_inner))
+    /// The settings at this moment: a request keeps those it began with.
+    pub(super) fn live(&self) -> Arc<Live> {
+        Arc::clone(&self.live.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Sets the policy of the requests to come, if it fits, and reads the list of lines again.
-    pub fn set_policy(&self, policy: Policy) -> Result<(), Error> {
-        let policy = self.surroundings.complete(policy)?;
-        *self.policy.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
-        Ok(())
+    /// Takes over the settings that can change while it serves, all or none, for the requests to come.
+    /// The mechanism cannot: another `fingerprint` than its own is named as needing a restart.
+    pub fn reload(&self, settings: Settings, fingerprint: &str) -> Result<Reloaded, Error> {
+        let (settings, mut reloaded) = self.live().settings.reloaded(settings);
+        if *fingerprint != self.releaser.sanitizer.about().fingerprint {
+            reloaded.restart.push("settings of the mechanism");
+        }
+        let live = Live::new(settings)?;
+        self.releaser.set_limits(live.settings.limits);
+        *self.live.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
+        Ok(reloaded)
     }
 
     /// A request's place among those that are served at a time.
     pub(super) fn permit(&self) -> Result<OwnedSemaphorePermit, Fault> {
         Arc::clone(&self.permits).try_acquire_owned().map_err(|_| Fault::Busy)
+    }
+
+    /// Fails if a text could not be perturbed and paid for now.
+    pub(super) async fn try_out(&self) -> Result<(), Fault> {
+        if self.corrupted.load(Ordering::Relaxed) {
+            return Err(Fault::Corrupted);
+        }
+        let probed = || self.probed.lock().unwrap_or_else(PoisonError::into_inner);
+        if probed().is_some_and(|at| at.elapsed() < PROBED) {
+            return Ok(());
+        }
+        self.observed(self.releaser.try_out().await)?;
+        *probed() = Some(Instant::now());
+        Ok(())
+    }
+
+    /// Notes what a result says of the ledger.
+    pub(super) fn observed<T>(&self, result: Result<T, Fault>) -> Result<T, Fault> {
+        if let Err(Fault::Ledger(error)) = &result
+            && !matches!(error, LedgerError::Refused(_))
+        {
+            *self.probed.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            let is_corrupted = matches!(error, LedgerError::Corrupted(_));
+            self.corrupted.fetch_or(is_corrupted, Ordering::Relaxed);
+        }
+        result
     }
 
     /// The number of requests that are being served.
@@ -126,9 +134,21 @@ impl Service {
         self.releaser.ledger.account(headers::key(client), user)
     }
 
-    /// The whole body of a request.
-    pub(super) async fn receive(&self, request: Request) -> Result<Vec<u8>, Fault> {
-        receive(request, self.max_body, self.timeout).await
+    /// The whole body of a request, and its place. One that is still arriving takes no place.
+    pub(super) async fn receive(
+        &self,
+        request: Request,
+    ) -> Result<(Vec<u8>, OwnedSemaphorePermit), Fault> {
+        if self.corrupted.load(Ordering::Relaxed) {
+            return Err(Fault::Corrupted);
+        }
+        if !self.has_room() {
+            return Err(Fault::Busy);
+        }
+        let live = self.live();
+        let timeout = Duration::from_secs(live.settings.timeout);
+        let body = receive(request, live.settings.max_body, timeout).await?;
+        Ok((body, self.permit()?))
     }
 
     /// Releases the texts of a conversation, timed and counted.
@@ -138,7 +158,7 @@ impl Service {
         said: &[BodyText],
     ) -> Result<Released, Fault> {
         let started = Instant::now();
-        let released = self.releaser.conversation(account, said).await?;
+        let released = self.observed(self.releaser.conversation(account, said).await)?;
         self.metrics.released(started.elapsed(), released.spent);
         Ok(released)
     }
@@ -150,34 +170,8 @@ impl Service {
         text: &str,
     ) -> Result<(Release, Released), Fault> {
         let started = Instant::now();
-        let (release, released) = self.releaser.text(account, text).await?;
+        let (release, released) = self.observed(self.releaser.text(account, text).await)?;
         self.metrics.released(started.elapsed(), released.spent);
         Ok((release, released))
-    }
-}
-
-/// The lists of lines of system prompts, and whether answers are changed: what a policy must fit.
-struct Surroundings {
-    allow_system: Option<PathBuf>,
-    learns: bool,
-    changes: bool,
-}
-
-impl Surroundings {
-    /// A policy that fits, with the operator's list of lines.
-    fn complete(&self, mut policy: Policy) -> Result<Policy, Error> {
-        if self.changes && policy.assistant == Action::Pass {
-            return Err(Error::RewrittenPass);
-        }
-        if self.learns && policy.system == Action::Block {
-            return Err(Error::LearnBlocked);
-        }
-        if let Some(path) = &self.allow_system {
-            if policy.system == Action::Pass {
-                return Err(Error::AllowPassed);
-            }
-            policy.system_lines = Arc::new(SystemLines::read(path)?);
-        }
-        Ok(policy)
     }
 }

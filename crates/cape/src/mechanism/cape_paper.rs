@@ -11,7 +11,6 @@ use crate::context::{Context, seen, turns};
 use crate::mechanism::Mechanism;
 use crate::model::{LanguageModel, Memory, View};
 use crate::privacy::{Epsilon, Evidence, Guarantee, Notion, Reach};
-use crate::recent::Recent;
 use crate::text::{Outcome, Token, TokenId, Tokens};
 use crate::utility::Utility;
 
@@ -47,15 +46,10 @@ pub struct CapePaper {
     rule: EqualWidth,
     /// The proven bound of one draw.
     bound: f64,
-    /// The nearness of all candidates to the tokens met last.
-    near: Recent<TokenId, [f32]>,
 }
 
 /// How many positions go to the model at once.
 const BATCH: usize = 16;
-
-/// How many numbers the rows of nearness that are kept may have together: 8 MB.
-const NEAR: usize = 1 << 21;
 
 impl CapePaper {
     /// The mechanism with these settings.
@@ -63,8 +57,7 @@ impl CapePaper {
         let n = model.vocab().drawable().len();
         let rule = EqualWidth::new(settings.bucket_count, settings.epsilon)?;
         let bound = rule.bound(n)?;
-        let near = Recent::new(NEAR / n);
-        Ok(Self { model, settings, rule, bound, near })
+        Ok(Self { model, settings, rule, bound })
     }
 
     /// The settings.
@@ -94,9 +87,10 @@ impl CapePaper {
         Utility::combined(&context, &self.nearness(t))
     }
 
-    /// The nearness of all candidates to a token.
-    fn nearness(&self, t: TokenId) -> Arc<[f32]> {
-        self.near.get_or(t, || self.settings.utility.nearness(&self.model.distances(t)).into())
+    /// The nearness of all candidates to a token, computed anew for every draw: if rows were kept, the time
+    /// of one request would tell which words another one had.
+    fn nearness(&self, t: TokenId) -> Vec<f32> {
+        self.settings.utility.nearness(&self.model.distances(t))
     }
 
     /// Draws a token, and says with which probability it would have been the true one.

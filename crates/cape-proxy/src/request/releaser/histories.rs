@@ -320,8 +320,9 @@ async fn what_is_counted_does_not_depend_on_levels() {
 /// Limits hold before anything is drawn: a refused request leaves no trace, and gives no secret away.
 #[tokio::test]
 async fn a_limit_is_checked_before_the_draw() {
-    let (mut releaser, _dir) = releaser(Memory::Account, false).await;
-    releaser.limits = Limits { total: Some(Cost::new(1, stated().1).epsilon), ..Limits::default() };
+    let (releaser, _dir) = releaser(Memory::Account, false).await;
+    let total = Some(Cost::new(1, stated().1).epsilon);
+    releaser.set_limits(Limits { total, ..Limits::default() });
     let account = releaser.ledger.account(b"key", "");
     let said = |text: &str| {
         vec![BodyText {
