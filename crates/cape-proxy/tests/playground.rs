@@ -382,8 +382,9 @@ async fn the_release_is_sent_and_never_the_prompt() {
     for part in ["canary", "4454", "0933", "🂡"] {
         assert!(!bytes.contains(part), "{part}");
     }
-    // a service that is gone, and one that refuses
-    drop(upstream);
+    // a service that is gone
+    let (router, _dir) = beside(&proxy_settings("http://127.0.0.1:9/v1")).await;
+    asked(&router, "release", &body).await;
     let failed = ask(&router, "send", &send).await;
     assert!(failed.status == 502 && !failed.text.contains("canary"), "{}", failed.text);
 }
