@@ -56,13 +56,12 @@ pub(crate) fn playground(
     };
     let attacker: OnceLock<Attacker> = OnceLock::new();
     let attack = move |cape: &Cape, text: &str, release: &cape::Release| {
-        let attacker = match attacker.get() {
-            Some(attacker) => attacker,
-            None => {
-                let device = cape_models::load(cape_models::DEFAULT);
-                let device = device.map_err(|error| in_words(&error.into()))?;
-                attacker.get_or_init(|| Attacker::new(device))
-            }
+        let attacker = if let Some(attacker) = attacker.get() {
+            attacker
+        } else {
+            let device = cape_models::load(cape_models::DEFAULT);
+            let device = device.map_err(|error| in_words(&error.into()))?;
+            attacker.get_or_init(|| Attacker::new(device))
         };
         let guesses = attacker.guesses(cape, text, release);
         let guesses = guesses.map_err(|error| in_words(&error.into()))?.into_iter();

@@ -165,7 +165,7 @@ fn paper(playground: &Playground, body: &[u8]) -> Result<Value, Refused> {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Released {
+struct Attacked {
     text: String,
     settings: Chosen,
     released: Vec<String>,
@@ -173,7 +173,7 @@ struct Released {
 
 /// What an attacker guesses who sees this release. Nothing is drawn.
 fn guesses(playground: &Playground, body: &[u8]) -> Result<Value, Refused> {
-    let Released { text, settings, released } = read(body)?;
+    let Attacked { text, settings, released } = read(body)?;
     let attack = playground.options.attack.as_ref();
     let attack = attack.ok_or_else(|| Refused::request("There is no device model here."))?;
     let cape = playground.mechanisms.get(&settings)?;

@@ -82,12 +82,11 @@ impl Mechanisms {
     pub(super) fn get(&self, chosen: &Chosen) -> Result<Arc<Cape>, Refused> {
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         let known = recent.iter().position(|(known, _)| known == chosen);
-        let (chosen, cape) = match known {
-            Some(at) => recent.remove(at),
-            None => {
-                let settings = chosen.settings(&self.base)?;
-                (chosen.clone(), Arc::new(Cape::new(Arc::clone(&self.lexicon), settings)?))
-            }
+        let (chosen, cape) = if let Some(at) = known {
+            recent.remove(at)
+        } else {
+            let settings = chosen.settings(&self.base)?;
+            (chosen.clone(), Arc::new(Cape::new(Arc::clone(&self.lexicon), settings)?))
         };
         recent.insert(0, (chosen, Arc::clone(&cape)));
         recent.truncate(KEPT);

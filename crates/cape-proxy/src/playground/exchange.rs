@@ -30,6 +30,9 @@ pub(crate) struct Owed {
     pub(crate) bound: f64,
 }
 
+/// An answer of the service: its status and its body.
+pub(crate) type Answer = (u16, Vec<u8>);
+
 /// What the page should know of a proxy.
 pub(crate) struct About {
     /// The service's address.
@@ -47,7 +50,7 @@ pub(crate) struct Exchange {
     /// Pays for draws before they are made, or refuses.
     pub(crate) pay: Box<dyn Fn(Owed) -> Later<()> + Send + Sync>,
     /// Asks the service; its answer comes with the status.
-    pub(crate) ask: Box<dyn Fn(HeaderMap, String) -> Later<(u16, Vec<u8>)> + Send + Sync>,
+    pub(crate) ask: Box<dyn Fn(HeaderMap, String) -> Later<Answer> + Send + Sync>,
     /// Rewrites an answer with the true prompt at hand, if there is a model for that: the prompt, and then
     /// the answer.
     pub(crate) rewrite: Box<dyn Fn(String, String) -> Later<Option<String>> + Send + Sync>,
