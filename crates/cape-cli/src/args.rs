@@ -15,6 +15,7 @@ mod ledger;
 mod misuse;
 mod models;
 mod perturb;
+mod playground;
 mod serve;
 
 pub(crate) use audit::{AuditArgs, AuditCommand, ContextAuditArgs, ExactAuditArgs, SampleArgs};
@@ -23,6 +24,7 @@ pub(crate) use eval::{ChatArgs, EvalArgs, EvalCommand, EvalMechanismArg, PaperAr
 pub(crate) use ledger::{ExportFormat, ForgetArgs, LedgerArgs, LedgerCommand};
 pub(crate) use models::{BenchArgs, CalibrateArgs, ModelsArgs, ModelsCommand};
 pub(crate) use perturb::{ExplainArgs, PerturbArgs};
+pub(crate) use playground::PlaygroundArgs;
 pub(crate) use serve::ServeArgs;
 
 /// Perturbs prompts under local differential privacy before they leave this machine.
@@ -84,6 +86,8 @@ pub(crate) enum Command {
     Perturb(Box<PerturbArgs>),
     /// Run a proxy that perturbs prompts on their way to an LLM service
     Serve(Box<ServeArgs>),
+    /// Open a page on this machine that shows what would be sent, and why
+    Playground(Box<PlaygroundArgs>),
     /// Say what the settings of a proxy mean, and whether it would start
     Check(Box<ServeArgs>),
     /// Choose ε₁ and k for prompts like yours, by how many words could be guessed

@@ -11,4 +11,5 @@ pub(crate) mod explain;
 pub(crate) mod ledger;
 pub(crate) mod models;
 pub(crate) mod perturb;
+pub(crate) mod playground;
 pub(crate) mod serve;

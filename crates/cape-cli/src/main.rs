@@ -30,6 +30,7 @@ fn main() -> ExitCode {
 fn run() -> Done {
     match args::parse()? {
         Command::Perturb(args) => commands::perturb::run(&args),
+        Command::Playground(args) => commands::playground::run(&args),
         Command::Explain(args) => commands::explain::run(&args),
         Command::Audit(args) => commands::audit::run(&args),
         Command::Calibrate(args) => commands::calibrate::run(&args),

@@ -26,6 +26,12 @@ pub(crate) fn sanitizer(flags: &Settings) -> Done<Sanitizer> {
     })
 }
 
+/// The paper's mechanism on the embedded model, with its usual settings.
+pub(crate) fn paper() -> Done<Sanitizer> {
+    let tokens = OnTokens::new(MechanismName::CapePaper, &Settings::default(), Vec::new())?;
+    Ok(tokens.into_sanitizer())
+}
+
 /// A mechanism whose distributions can be looked at, which a sanitizer hides.
 pub(crate) enum Loaded {
     /// Cape on words.

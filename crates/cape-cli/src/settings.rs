@@ -17,11 +17,13 @@ mod choices;
 mod file;
 mod listed;
 mod proxy;
+mod save;
 
 pub(crate) use choices::{MechanismName, arithmetics, contexts, one_of, profiles};
-pub(crate) use file::File;
+pub(crate) use file::{File, file_name};
 pub(crate) use listed::words;
 pub(crate) use proxy::{LedgerPlace, LimitSettings, ProxySettings};
+pub(crate) use save::save;
 
 use choices::Format;
 use listed::{WordOrFile, one_or_several};

@@ -36,6 +36,7 @@ mod error;
 mod evaluate;
 pub mod floor;
 pub mod grid;
+mod guess;
 mod listing;
 mod meaning;
 mod measure;
@@ -48,6 +49,7 @@ pub mod tasks;
 
 pub use error::{Error, Result};
 pub use evaluate::Tools;
+pub use guess::{Attacker, WordGuess};
 pub use meaning::Meaning;
 pub use measure::{Attack, Measure, Score};
 pub use method::{AtEpsilon, Method, Reference, is_reference};

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cape::attack::Nearest;
 use cape::attack::bayes::{CapeBayes, Suspects};
+use cape::levels::Key;
 use cape::lexicon::fold;
 use cape::tokens::{KeepList, Piece};
 use cape::{Cape, Lexicon};
@@ -85,7 +86,7 @@ pub struct Guessing {
 }
 
 impl Guessing {
-    fn new(cape: &Cape) -> Self {
+    pub(crate) fn new(cape: &Cape) -> Self {
         Self { bayes: CapeBayes::new(cape, MOST), suspects: [const { OnceLock::new() }; 3] }
     }
 
@@ -98,10 +99,23 @@ impl Guessing {
         released: &str,
         prior: &[f32],
     ) -> bool {
-        let Word { first, capital, .. } = *word;
+        let guess = self.guess(cape, listing, (word.first, word.capital), released, prior);
+        guess.is_some_and(|(key, _)| word.key.as_ref() == Some(key))
+    }
+
+    /// The key that the attack guesses, and whether every one that could be more probable was looked at. The
+    /// place is first or not, and words have a capital there or not.
+    pub(crate) fn guess(
+        &self,
+        cape: &Cape,
+        listing: &Listing,
+        (first, capital): (bool, bool),
+        released: &str,
+        prior: &[f32],
+    ) -> Option<(&Key, bool)> {
         let suspects = self.suspects[usize::from(first) + usize::from(capital)]
             .get_or_init(|| Suspects::new(cape, listing.lexicon.words(), first, capital));
-        let guess = self.bayes.guess(cape, suspects, released, prior);
-        guess.is_some_and(|guess| word.key.as_ref() == Some(&suspects.keys()[guess.key]))
+        let guess = self.bayes.guess(cape, suspects, released, prior)?;
+        Some((&suspects.keys()[guess.key], guess.exact))
     }
 }

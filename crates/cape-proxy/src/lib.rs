@@ -19,6 +19,7 @@ mod error;
 mod fault;
 #[cfg(fuzzing)]
 pub mod fuzzed;
+mod playground;
 mod preset;
 mod request;
 mod server;
@@ -26,8 +27,12 @@ mod settings;
 mod upstream;
 
 pub use error::Error;
+pub use playground::{
+    Attack, Guess, Options as PlaygroundOptions, Paper, Playground, ReadLedger, Save,
+    playground_router,
+};
 pub use preset::Preset;
 pub use request::policy::{Action, Calls, Gate, Names, Policy, PolicyChanges, Removal, Results};
 pub use request::system::SystemLines;
-pub use server::{Service, check, router, run};
+pub use server::{Service, check, router, run, run_playground};
 pub use settings::{Memory, Reloaded, Settings};

@@ -4,6 +4,7 @@ mod admit;
 mod connections;
 mod forward;
 mod guardrail;
+mod lent;
 mod listen;
 mod live;
 mod local;
@@ -17,5 +18,5 @@ mod token;
 
 pub use live::check;
 pub use router::router;
-pub use run::run;
+pub use run::{run, run_playground};
 pub use service::Service;

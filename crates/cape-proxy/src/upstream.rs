@@ -52,6 +52,11 @@ impl Upstream {
         Ok(Self { client, base, timeout })
     }
 
+    /// Its address.
+    pub(crate) fn address(&self) -> &str {
+        self.base.as_str()
+    }
+
     /// Its host, as it was given.
     pub(crate) fn host(&self) -> &str {
         self.base.host_str().unwrap_or_default()

@@ -102,7 +102,8 @@ impl Law {
     }
 
     /// F(r): the probability of the first r ranks together; of all, where there are fewer.
-    pub(crate) fn first(&self, r: usize) -> f64 {
+    #[must_use]
+    pub fn first(&self, r: usize) -> f64 {
         self.cumulative[r.min(self.len())] as f64 / self.total() as f64
     }
 

@@ -32,6 +32,15 @@ pub(crate) fn run(args: &LedgerArgs) -> Done {
     }
 }
 
+/// The ledger for a page: what `cape ledger show --json` shows, of the last 90 days.
+pub(super) fn view(place: &LedgerPlace, limits: &Limits) -> Done<serde_json::Value> {
+    let (accounts, remembered) = read(&url(place)?)?;
+    let today = Day::of(SystemTime::now());
+    let view = View::new(&accounts, remembered, limits, today, Some(90));
+    serde_json::to_value(view)
+        .map_err(|_| Failure::new("the ledger cannot be shown", "see `cape ledger show`"))
+}
+
 /// The ledger's file or URL.
 pub(super) fn url(place: &LedgerPlace) -> Done<String> {
     match &place.ledger {

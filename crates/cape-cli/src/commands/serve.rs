@@ -12,7 +12,7 @@ use tracing_subscriber::fmt;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use super::ledger;
+use super::{ledger, playground};
 use crate::args::ServeArgs;
 use crate::failure::{Done, Failure, io};
 use crate::settings::{self, File, ProxySettings, Setting};
@@ -24,10 +24,23 @@ pub(crate) fn run(args: &ServeArgs) -> Done {
     }
     let Asked { proxy, settings, sanitizer } = asked(args)?;
     let upstream = settings.upstream.clone().unwrap_or_default();
+    let playground = match (proxy.playground, sanitizer.cape()) {
+        (false, _) => None,
+        (true, Some(cape)) => Some(playground::playground(cape, &args.file, proxy.clone())?),
+        (true, None) => {
+            return Err(Failure::usage(
+                "the playground shows Cape alone",
+                "leave out --playground",
+            ));
+        }
+    };
     let runtime = Runtime::new();
     let runtime = runtime.map_err(|error| io("the server cannot be started".into(), &error))?;
     let ledger = open_ledger(&proxy, &runtime)?;
     let service = Service::new(&settings, sanitizer, ledger)?;
+    if let Some(playground) = playground {
+        service.open_playground(playground);
+    }
     log();
     let scheme = if settings.tls_certificate.is_some() { "https" } else { "http" };
     let listening = |address: std::net::SocketAddr| {

@@ -12,6 +12,11 @@ use crate::failure::{Done, Failure, io};
 
 const FILE: &str = "cape.toml";
 
+/// The file named, or `cape.toml`.
+pub(crate) fn file_name(named: Option<&Path>) -> &Path {
+    named.unwrap_or(Path::new(FILE))
+}
+
 /// All settings of a file.
 #[derive(Default)]
 pub(crate) struct File {
@@ -26,7 +31,7 @@ struct Sections {
 }
 
 /// A mistake in a file.
-struct Wrong {
+pub(super) struct Wrong {
     message: String,
     at: Option<Range<usize>>,
 }
@@ -75,7 +80,7 @@ impl File {
     }
 
     /// Each group takes its own keys; a key that no group has is a mistake.
-    fn parse(text: &str) -> Result<Self, Wrong> {
+    pub(super) fn parse(text: &str) -> Result<Self, Wrong> {
         let known = Settings::default().fields();
         for key in DeTable::parse(text)?.get_ref().keys() {
             let name = key.get_ref();

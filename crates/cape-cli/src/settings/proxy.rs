@@ -18,6 +18,7 @@ const INSTRUCTIONS: &str = "System prompts";
 const LEDGER: &str = "Ledger and limits";
 const ANSWERS: &str = "Answers";
 const TLS: &str = "Other machines";
+const PLAYGROUND: &str = "Playground";
 
 settings! {
     /// The settings of the proxy, as `cape_proxy::Settings` explains them. Those without a flag are for the
@@ -107,6 +108,10 @@ settings! {
         /// Key of the certificate (PEM)
         #[arg(long, env = "CAPE_TLS_KEY", value_name = "FILE", help_heading = TLS)]
         tls_key: Option<PathBuf>,
+
+        /// Show the playground at /playground, too
+        #[arg(long, env = "CAPE_PLAYGROUND", help_heading = PLAYGROUND)]
+        playground: bool,
 
         #[arg(skip)]
         policy: PolicyChanges,

@@ -224,6 +224,19 @@ impl Releaser {
         }
     }
 
+    /// Pays for draws that are made elsewhere, or refuses. Those of an account that were paid for before cost
+    /// nothing.
+    pub(crate) async fn charge(
+        &self,
+        account: &Account,
+        draws: &[Draw],
+        per_draw: f64,
+    ) -> Result<Cost, Fault> {
+        let now = SystemTime::now();
+        let receipt = self.ledger.charge(account, draws, per_draw, &self.limits(), now).await?;
+        Ok(receipt.spent)
+    }
+
     /// Remembers answers, which cost nothing.
     pub(crate) async fn remember(&self, answers: &[Answer]) -> Result<(), cape_ledger::Error> {
         self.ledger.remember(answers, SystemTime::now()).await

@@ -10,6 +10,7 @@ use axum::middleware::Next;
 use super::guardrail;
 use super::service::Service;
 use crate::fault::Fault;
+use crate::playground;
 use crate::request::headers;
 
 /// The paths for probes, which have no token and learn one word.
@@ -23,7 +24,9 @@ pub(super) async fn admit(
 ) -> Response<Body> {
     let path = request.uri().path();
     let token = &service.live().token;
-    if OPEN.contains(&path) || token.as_ref().is_none_or(|it| it.is_shown(request.headers())) {
+    // the page itself holds nothing; what it asks needs the token
+    let is_open = OPEN.contains(&path) || playground::is_page(path);
+    if is_open || token.as_ref().is_none_or(|it| it.is_shown(request.headers())) {
         return next.run(request).await;
     }
     if path == guardrail::PATH {

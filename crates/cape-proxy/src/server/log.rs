@@ -79,6 +79,9 @@ const GUARDRAIL: &str = "beta/litellm_basic_guardrail_api";
 fn route(matched: Option<&str>) -> &'static str {
     let own = ["models", "perturb", "health", "ready", "metrics", "openapi.json", GUARDRAIL];
     let mut last = matched.unwrap_or_default().strip_prefix('/').unwrap_or_default();
+    if last.starts_with("playground") {
+        return "playground";
+    }
     while let Some(rest) = last.strip_prefix("v1/") {
         last = rest;
     }

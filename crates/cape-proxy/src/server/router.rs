@@ -9,8 +9,9 @@ use axum::routing::{get, post};
 
 use super::admit::admit;
 use super::service::Service;
-use super::{forward, guardrail, local, log, openapi};
+use super::{forward, guardrail, lent, local, log, openapi};
 use crate::fault::Fault;
+use crate::playground;
 use crate::request::headers;
 use crate::request::route::{PREFIXES, ROUTES};
 
@@ -31,6 +32,10 @@ pub fn router(service: Arc<Service>) -> Router {
         router = router
             .route(&format!("{prefix}/models"), get(forward::models))
             .route(&format!("{prefix}/models/{{*model}}"), get(forward::model));
+    }
+    if let Some(playground) = service.playground.get() {
+        playground.lend(lent::exchange(&service));
+        router = router.merge(playground::router(Arc::clone(playground)));
     }
     router
         .fallback(async |client: HeaderMap| Fault::NotFound.response(headers::dialect(&client)))

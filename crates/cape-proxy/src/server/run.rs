@@ -14,6 +14,7 @@ use super::listen::{self, Door};
 use super::router::router;
 use super::service::Service;
 use crate::error::Error;
+use crate::playground::{Playground, playground_router};
 use crate::settings::{Reloaded, Settings};
 
 /// Serves until the process is told to end (SIGTERM, Ctrl-C), on the runtime that the ledger was
@@ -62,6 +63,22 @@ pub fn run(
     }
     runtime.shutdown_background();
     served
+}
+
+/// Serves a playground and nothing else until the process is told to end; `ready` gets the address.
+pub fn run_playground(
+    runtime: &Runtime,
+    address: SocketAddr,
+    playground: Arc<Playground>,
+    ready: impl FnOnce(SocketAddr),
+) -> Result<(), Error> {
+    let failed = |source| Error::Io { what: "the server cannot be started", source };
+    runtime.block_on(async {
+        let door = Door::open(address, None).await?;
+        ready(door.local_addr().map_err(failed)?);
+        connections::serve(door, playground_router(playground), HEAD, told_to_end()).await;
+        Ok(())
+    })
 }
 
 /// The time that the ledger's connections have to end.

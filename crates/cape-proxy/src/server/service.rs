@@ -1,7 +1,7 @@
 //! The state that all requests share.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use axum::extract::Request;
@@ -15,6 +15,7 @@ use super::live::{Live, proven};
 use super::metrics::Metrics;
 use crate::error::Error;
 use crate::fault::Fault;
+use crate::playground::Playground;
 use crate::request::body::BodyText;
 use crate::request::headers;
 use crate::request::receive::receive;
@@ -29,6 +30,7 @@ pub struct Service {
     /// Writes down the lines of system prompts, if it is told to.
     pub(super) learner: Option<SystemLearner>,
     pub(super) metrics: Metrics,
+    pub(super) playground: OnceLock<Arc<Playground>>,
     permits: Arc<Semaphore>,
     max_requests: usize,
     /// Whether the ledger's database has said that it is corrupted: no account in it can be trusted.
@@ -55,11 +57,17 @@ impl Service {
             releaser: Arc::new(Releaser::start(sanitizer, ledger, settings)?),
             learner: settings.learn_system.as_deref().map(SystemLearner::open).transpose()?,
             metrics: Metrics::default(),
+            playground: OnceLock::new(),
             permits: Arc::new(Semaphore::new(settings.max_requests)),
             max_requests: settings.max_requests,
             corrupted: AtomicBool::new(false),
             probed: Mutex::new(None),
         }))
+    }
+
+    /// Opens a playground beside the proxy; the first one stays. It pays from the proxy's ledger.
+    pub fn open_playground(&self, playground: Playground) {
+        let _ = self.playground.set(Arc::new(playground));
     }
 
     /// The settings at this moment: a request keeps those it began with.
@@ -100,7 +108,7 @@ impl Service {
     }
 
     /// Notes what a result says of the ledger.
-    fn observed<T>(&self, result: Result<T, Fault>) -> Result<T, Fault> {
+    pub(super) fn observed<T>(&self, result: Result<T, Fault>) -> Result<T, Fault> {
         if let Err(Fault::Ledger(error)) = &result
             && !matches!(error, LedgerError::Refused(_))
         {
