@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::answer::sse::Events;
 use crate::request::body;
-use crate::request::policy::{Action, Gate, Names, Policy, Results};
+use crate::request::policy::{Action, Calls, Gate, Names, Policy, Results};
 use crate::request::route::ROUTES;
 
 /// Reads a body as one of the routes does, with a policy that lets nothing or everything pass. Whatever is
@@ -16,7 +16,7 @@ pub fn request(route: u8, open: bool, bytes: &[u8]) {
     let policy = if open {
         Policy {
             system: Action::Pass,
-            tool_calls: Action::Pass,
+            tool_calls: Calls::Pass,
             tool_results: Results::Pass,
             code: Action::Pass,
             urls: Action::Pass,
