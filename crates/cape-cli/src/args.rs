@@ -98,7 +98,7 @@ pub(crate) enum Command {
     Audit(AuditArgs),
     /// Measure privacy and usefulness of mechanisms: attacks, utility, and a report
     Eval(Box<EvalArgs>),
-    /// Show or export the privacy budget that was spent through a proxy
+    /// Show or export the budget that was spent through a proxy, or forget what words became
     Ledger(LedgerArgs),
     /// List device models, fetch one from the Hugging Face hub, or store one compactly
     Models(ModelsArgs),

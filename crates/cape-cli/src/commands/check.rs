@@ -182,7 +182,7 @@ fn answers(settings: &Settings) -> String {
     let restored = if names.is_empty() {
         "come back as the service gave them".to_owned()
     } else {
-        format!("your {} are put back", names.join(", "))
+        format!("put back in them: {}", names.join(", "))
     };
     match &settings.extractor_url {
         Some(url) => {
