@@ -55,6 +55,17 @@ impl Kernel {
         dispatch!(self, dots, crate::plain::dots_plain, x, rows)
     }
 
+    /// The products of `x` with rows of its length that lie one after the other, exact.
+    ///
+    /// # Panics
+    /// If there are not as many rows as products, or if a product might not fit 32 bits.
+    pub fn exact_dots(self, x: &[i16], rows: &[i8], dots: &mut [i32]) {
+        assert!(!x.is_empty() && rows.len() == dots.len() * x.len(), "a product per row");
+        let most: u32 = x.iter().map(|&v| u32::from(v.unsigned_abs())).sum();
+        assert!(most < 1 << 24, "products must fit 32 bits");
+        dispatch!(self, exact_dots, crate::plain::exact_dots_plain, x, rows, dots);
+    }
+
     /// Writes the bytes of a row and gives its scale.
     pub(crate) fn round_row(self, x: &[f32], bits: Bits, bytes: &mut [u8]) -> f32 {
         dispatch!(self, round_row, crate::plain::round_row_plain, x, bits, bytes)
@@ -80,6 +91,33 @@ impl Kernel {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn integers_are_exact_up_to_the_largest() {
+        for (len, largest) in
+            [(1, i16::MIN), (3, 7), (128, i16::MAX), (200, -1000), (511, i16::MAX)]
+        {
+            let x: Vec<i16> =
+                (0..len).map(|i| if i % 5 == 0 { largest / 3 } else { largest }).collect();
+            let rows: Vec<i8> =
+                (0..7 * len).map(|i| if i < len { i8::MIN } else { (i * 37) as i8 }).collect();
+            let want: Vec<i64> = rows
+                .chunks(len)
+                .map(|row| row.iter().zip(&x).map(|(&w, &x)| i64::from(w) * i64::from(x)).sum())
+                .collect();
+            for kernel in Kernel::available() {
+                let mut got = [0; 7];
+                kernel.exact_dots(&x, &rows, &mut got);
+                assert!(got.iter().map(|&dot| i64::from(dot)).eq(want.iter().copied()), "{len}");
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "32 bits")]
+    fn products_that_might_not_fit_are_refused() {
+        Kernel::best().exact_dots(&[i16::MAX; 600], &[i8::MIN; 600], &mut [0]);
+    }
 
     #[test]
     fn follows_the_definition_and_gives_the_same_bits_everywhere() {

@@ -148,6 +148,15 @@ pub(crate) fn finish_plain(block: &Block<'_>, bits: Bits, lines: &mut [&mut [f32
     }
 }
 
+/// The products of `x` with rows of its length, exact. Products of 16 bits that are summed in pairs are one
+/// instruction.
+#[inline(always)]
+pub(crate) fn exact_dots_plain(x: &[i16], rows: &[i8], dots: &mut [i32]) {
+    for (dot, row) in dots.iter_mut().zip(rows.chunks_exact(x.len())) {
+        *dot = row.iter().zip(x).map(|(&w, &x)| i32::from(i16::from(w)) * i32::from(x)).sum();
+    }
+}
+
 /// The products of `x` with four rows, summed in lanes.
 #[inline(always)]
 pub(crate) fn dots_plain(x: &[f32], rows: [&[f32]; 4]) -> [f32; 4] {

@@ -19,7 +19,9 @@ use std::sync::LazyLock;
 use crate::head::{Head, attend_plain};
 use crate::kernel::{Kernel, Path};
 use crate::packing::{DEEP, WIDE};
-use crate::plain::{Bits, Block, dots_plain, finish_plain, round_row_plain, sums_plain};
+use crate::plain::{
+    Bits, Block, dots_plain, exact_dots_plain, finish_plain, round_row_plain, sums_plain,
+};
 
 pub(crate) fn has_avx2() -> bool {
     is_x86_feature_detected!("avx2")
@@ -348,4 +350,5 @@ macro_rules! widths {
 widths!(round_row, round_row_plain, (x: &[f32], bits: Bits, bytes: &mut [u8]) -> f32);
 widths!(finish, finish_plain, (block: &Block<'_>, bits: Bits, lines: &mut [&mut [f32]]) -> ());
 widths!(attend, attend_plain, (head: &mut Head<'_>) -> ());
+widths!(exact_dots, exact_dots_plain, (x: &[i16], rows: &[i8], dots: &mut [i32]) -> ());
 widths!(dots, dots_plain, (x: &[f32], rows: [&[f32]; 4]) -> [f32; 4]);

@@ -1,5 +1,7 @@
 //! A vector for any string: stored ones for known words, sums over groups of letters for all others.
 
+use cape_kernels::Kernel;
+
 use crate::{Error, Result};
 
 /// How often a string's shape counts beside its groups of letters.
@@ -91,31 +93,28 @@ impl Vectors {
     }
 
     /// The vector of a row.
-    pub(super) fn of_row(&self, row: usize) -> Vec<i32> {
-        self.words.row(row).iter().map(|&v| i32::from(v)).collect()
+    pub(super) fn of_row(&self, row: usize) -> Vec<i16> {
+        self.words.row(row).iter().map(|&v| i16::from(v)).collect()
     }
 
     /// The cosine of each listed word's vector with this one, from exact integers.
-    pub(super) fn cosines(&self, query: &[i32]) -> Vec<f32> {
+    pub(super) fn cosines(&self, query: &[i16]) -> Vec<f32> {
         let own: i64 = query.iter().map(|&v| i64::from(v).pow(2)).sum();
         let own = (own.max(1) as f64).sqrt() as f32;
-        let rows = self.candidates.data.chunks_exact(self.candidates.dim).zip(&self.lengths);
-        rows.map(|(row, length)| {
-            // at most 64 letters with three groups each, and the shape: 200 rows below 2^7, and so below 2^29
-            // with 128 dimensions of 2^7: exact in 32 bits
-            let dot: i32 = row.iter().zip(query).map(|(&a, &b)| i32::from(a) * b).sum();
-            dot as f32 / (own * length)
-        })
-        .collect()
+        let mut dots = vec![0; self.lengths.len()];
+        Kernel::best().exact_dots(query, &self.candidates.data, &mut dots);
+        let dots = dots.into_iter().zip(&self.lengths);
+        dots.map(|(dot, length)| dot as f32 / (own * length)).collect()
     }
 
-    /// The sum of the vectors of a string's groups of letters and of its shape. It reads 64 bytes.
-    pub(super) fn of_letters(&self, word: &str) -> Vec<i32> {
+    /// The sum of the vectors of a string's groups of letters and of its shape. It reads 64 bytes: with three
+    /// groups for each and the shape that is some 210 rows below 2^7, which fits 16 bits.
+    pub(super) fn of_letters(&self, word: &str) -> Vec<i16> {
         let mut sum = vec![0; self.ngrams.dim];
         let mut add = |group: &[u8]| {
             let row = self.ngrams.row(fnv(group) as usize % self.ngrams.rows());
             for (sum, &v) in sum.iter_mut().zip(row) {
-                *sum += i32::from(v);
+                *sum += i16::from(v);
             }
         };
         let word = &word[..word.floor_char_boundary(MOST_BYTES)];
@@ -159,7 +158,7 @@ fn dot(a: &[i8], b: &[i8]) -> f64 {
 }
 
 /// A vector in the range of the stored ones.
-fn small(vector: &[i32]) -> Vec<i8> {
+fn small(vector: &[i16]) -> Vec<i8> {
     let most = vector.iter().map(|v| v.unsigned_abs()).max().unwrap_or(0).max(1);
-    vector.iter().map(|&v| (i64::from(v) * 127 / i64::from(most)) as i8).collect()
+    vector.iter().map(|&v| (i32::from(v) * 127 / i32::from(most)) as i8).collect()
 }

@@ -335,8 +335,11 @@ impl Cape {
         };
         let rank = law.draw(rng);
         match (key.kind, self.own(key)) {
-            // the first is the word itself, whatever the order of the others
-            (Kind::Word, Some(own)) if rank == 1 => Drawn::Word(own),
+            // The first is the word itself, whatever the order of the others. A protected word takes the long way,
+            // so that the time of a draw does not tell whether it stayed.
+            (Kind::Word, Some(own)) if rank == 1 && key.level == Level::Ordinary => {
+                Drawn::Word(own)
+            }
             (Kind::Word, _) => Drawn::Word(Listed(nth_best(&self.utilities(key), rank) as u32)),
             (kind, _) => {
                 let value = kinds::grid_nth(kind, grid_value(key), rank);
