@@ -92,6 +92,7 @@ fn an_email_with_amounts_and_a_signature() {
                 regards,\nMargaret Okonkwo\nHartwell Garden Supplies";
     assert_eq!(count(text, PROSE, Kind::Amount), 2);
     for release in released(text, PROSE) {
+        assert!(release.text.starts_with("Dear Mr. "), "{}", release.text);
         assert!(!release.text.contains("hartwell") && !release.text.contains("7946 0958"));
         assert_eq!(release.text.lines().count(), text.lines().count());
     }

@@ -149,7 +149,7 @@ impl Levels {
 
     /// Whether a word is ordinary as it is written, and why.
     fn exactly(&self, flags: Option<Flags>, word: &str) -> Option<Why> {
-        let flags = flags.filter(|flags| flags.is_common())?;
+        let flags = flags.filter(|flags| flags.is_common() || is_form_of_address(word))?;
         let ordinary = match self.profile {
             Profile::Personal => flags.class().is_none(),
             Profile::Everything => is_pronoun(word) || self.stopwords.contains(word),
@@ -196,6 +196,12 @@ impl Levels {
         };
         Key { kind, level, form }
     }
+}
+
+/// Mr and Mrs before a name say no more than the pronouns in the text do, and a letter to "Marquis. Campos" is not one that
+/// somebody would send.
+fn is_form_of_address(word: &str) -> bool {
+    ["Dr", "Miss", "Mr", "Mrs", "Ms", "Mx", "Prof"].contains(&word)
 }
 
 /// I, I'm, I'll: the words that have a capital wherever they stand.
@@ -245,6 +251,7 @@ mod tests {
             ("Nurse", "ls"),
             ("nurse", "l"),
             ("Alice", "lf"),
+            ("Mrs", "l"),
         ])
     }
 
@@ -280,6 +287,8 @@ mod tests {
             ("Please", false, (Ordinary, Why::Common)),
             ("PLEASE", false, (Ordinary, Why::Common)),
             ("Alice", true, (Protected, Why::Unlisted)),
+            ("Mrs", false, (Ordinary, Why::Common)),
+            ("MRS", false, (Protected, Why::Unlisted)),
             ("xyzzy", false, (Protected, Why::Unlisted)),
             ("😀", false, (Protected, Why::Unlisted)),
         ] {
@@ -296,6 +305,7 @@ mod tests {
         assert_eq!(level(&everything, "the", false).0, Level::Ordinary);
         assert_eq!(level(&everything, "I", false).0, Level::Ordinary);
         assert_eq!(level(&everything, "table", false), (Level::Protected, Why::Profile));
+        assert_eq!(level(&everything, "Mrs", false).0, Level::Protected);
         let own = ["Table".to_owned()];
         let lists = Levels::new(Profile::Personal, &own, &["alice".to_owned(), "table".to_owned()]);
         assert_eq!(level(&lists, "table", false), (Level::Protected, Why::Listed));
@@ -323,7 +333,8 @@ mod tests {
         assert_eq!(key("Xyzzy", false), key("XyZZy", true));
         assert_ne!(key("xyzzy", false), key("Xyzzy", false));
         // strings with one key have one level, in every case and place
-        let words = ["Alice", "asthma", "cancer", "nurse", "I", "the", "json", "brown", "xyzzy"];
+        let words =
+            ["Alice", "asthma", "cancer", "nurse", "I", "the", "json", "brown", "xyzzy", "Mrs"];
         let cases = |word: &str| [word.to_lowercase(), word.to_uppercase(), word.to_owned()];
         let mut all: Vec<(Key, String)> = Vec::new();
         for form in words.iter().flat_map(|word| cases(word)) {
