@@ -335,20 +335,28 @@ async fn upstream_gets_its_own_words_in_the_place_of_rewritten_ones() {
     }
 }
 
+/// A rewritten answer holds private words, in its code as well.
 #[tokio::test]
-async fn a_rewritten_answer_of_other_parts_is_drawn_for() {
+async fn code_of_a_rewritten_answer_does_not_pass() {
     let upstream = Recorder::new(reply(&json!({"choices": [choice(0, ANSWER)]})));
-    let text = "letter `x` house";
+    let text = format!("letter `{CANARY}` house");
     let pieces = [chunk(0, &json!({"content": text})), json!("[DONE]")];
     let extractor = Recorder::new(streamed(&pieces));
     let settings = Settings {
         extractor_url: Some(extractor.url.clone()),
-        policy: Policy { code: Action::Pass, ..Policy::default() },
+        policy: Policy { code: Action::Pass, urls: Action::Pass, ..Policy::default() },
         ..settings(&upstream.url)
     };
     let router = router(&settings).await;
     assert_eq!(talk(&router, &[said("user", "paris")]).await, 2.0);
-    assert_eq!(talk(&router, &[said("user", "paris"), said("assistant", text)]).await, 4.0);
+    assert_eq!(talk(&router, &[said("user", "paris"), said("assistant", &text)]).await, 0.0);
+    assert_eq!(got(&upstream, "messages", 1), ANSWER);
+    let edited = format!("{text}: https://{CANARY}.example");
+    assert!(talk(&router, &[said("user", "paris"), said("assistant", &edited)]).await > 4.0);
+    assert!(!upstream.bytes().contains("canary"));
+    // a user's own code passes
+    assert_eq!(talk(&router, &[said("user", "paris `x = 1`")]).await, 0.0);
+    assert!(got(&upstream, "messages", 0).as_str().unwrap().ends_with(" `x = 1`"));
 }
 
 #[tokio::test]

@@ -52,7 +52,8 @@ impl Live {
 
 /// The policy of the settings, with the operator's list of lines, if they fit together.
 fn complete(settings: &Settings) -> Result<Policy, Error> {
-    let mut policy = settings.policy.clone();
+    let rewritten = settings.extractor_url.is_some();
+    let mut policy = Policy { rewritten, ..settings.policy.clone() };
     let changed = settings.extractor_url.is_some() || !settings.restore.is_empty();
     if changed && policy.assistant == Action::Pass {
         return Err(Error::RewrittenPass);
