@@ -359,6 +359,27 @@ async fn code_of_a_rewritten_answer_does_not_pass() {
     assert!(got(&upstream, "messages", 0).as_str().unwrap().ends_with(" `x = 1`"));
 }
 
+/// A tool that takes a text is called in pieces, too.
+#[tokio::test]
+async fn a_streamed_text_for_a_tool_goes_back_as_it_was() {
+    let call = |input: &str| json!({"index": 0, "id": "c", "type": "custom", "custom": {"name": "f", "input": input}});
+    let rest = json!({"index": 0, "custom": {"input": "tor music"}});
+    let upstream = Recorder::new(streamed(&[
+        chunk(0, &json!({"role": "assistant", "content": null, "tool_calls": [call("doc")]})),
+        chunk(0, &json!({"tool_calls": [rest]})),
+        json!("[DONE]"),
+    ]));
+    let policy = Policy { tool_names: Names::Pass, ..Policy::default() };
+    let router = router(&Settings { policy, ..settings(&upstream.url) }).await;
+    assert_eq!(talk(&router, &[said("user", "night")]).await, 2.0);
+    let message =
+        json!({"role": "assistant", "content": null, "tool_calls": [call("doctor music")]});
+    let result = json!({"role": "tool", "tool_call_id": "c", "content": "river"});
+    assert_eq!(talk(&router, &[said("user", "night"), message, result]).await, 2.0);
+    let sent = &upstream.bodies().pop().unwrap()["messages"][1]["tool_calls"][0];
+    assert_eq!(sent["custom"]["input"], "doctor music");
+}
+
 #[tokio::test]
 async fn an_answer_is_remembered_when_nothing_is_left() {
     let upstream = Recorder::new(reply(&json!({"choices": [choice(0, ANSWER)]})));
