@@ -104,10 +104,11 @@ impl File {
         let (Settings { cape, baseline, .. }, proxy) = (&mut self.settings, &mut self.proxy);
         let paths = [&mut baseline.vectors, &mut baseline.corpus];
         let doors = [&mut proxy.tls_certificate, &mut proxy.tls_key, &mut proxy.token_file];
-        let lists = [&mut proxy.allow_system, &mut proxy.learn_system];
+        let lists = [&mut proxy.allow_system, &mut proxy.learn_system, &mut proxy.ledger_key];
         for path in paths.into_iter().chain(doors).chain(lists).flatten() {
             *path = folder.join(&*path);
         }
+        proxy.ledger.lies_in(folder);
         for list in [&mut cape.protect, &mut cape.keep, &mut cape.ordinary] {
             for word in list {
                 folder.clone_into(&mut word.folder);
@@ -147,6 +148,26 @@ mod tests {
                 text.splice(at..to, bit.chars());
             }
             let text: String = text.into_iter().collect();
+    #[test]
+    fn paths_begin_where_the_file_lies() {
+        let of = |ledger: &str| {
+            let text =
+                format!("[proxy]\nledger = {ledger:?}\nledger-key = \"k\"\ntoken-file = \"t\"\n");
+            let Ok(mut file) = File::parse(&text) else { panic!("{text}") };
+            file.lies_in(Path::new("/etc/cape"));
+            assert_eq!(file.proxy.ledger_key.as_deref(), Some(Path::new("/etc/cape/k")));
+            assert_eq!(file.proxy.token_file.as_deref(), Some(Path::new("/etc/cape/t")));
+            file.proxy.ledger.ledger.unwrap_or_default()
+        };
+        assert_eq!(of("a/ledger.db"), "/etc/cape/a/ledger.db");
+        assert_eq!(of("/var/ledger.db"), "/var/ledger.db");
+        assert_eq!(of("sqlite:ledger.db"), "sqlite:/etc/cape/ledger.db");
+        assert_eq!(of("sqlite:///var/ledger.db"), "sqlite:///var/ledger.db");
+        for url in ["postgres://u@host/db", "postgresql://host/db", "mysql://host/db"] {
+            assert_eq!(of(url), url);
+        }
+    }
+
             match File::parse(&text) {
                 Ok(_) => fine += 1,
                 Err(Wrong { at, .. }) => {
