@@ -19,7 +19,7 @@ const LENGTH: usize = 32;
 /// of one's own, or one that can be written, is more likely open by mistake.
 #[cfg(unix)]
 fn is_private(mode: u32, owner: u32) -> bool {
-    mode & 0o077 == 0 || (owner == 0 && mode & !0o440 == 0)
+    mode & !0o700 == 0 || (owner == 0 && mode & !0o440 == 0)
 }
 
 /// The secret of a ledger. Each use has a derived key of its own, so that none reveals another.
