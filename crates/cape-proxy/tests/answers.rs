@@ -14,7 +14,7 @@ use futures_util::StreamExt;
 use ledgers::{Trial, epsilon, trials};
 use recorder::{Recorder, Step, answer, json as reply, stream};
 use serde_json::{Value, json};
-use served::{CANARY, chat, post, router, router_on, send, settings};
+use served::{CANARY, chat, impatient, post, router, router_on, send, settings};
 use tower::ServiceExt;
 
 const CHAT: &str = "/v1/chat/completions";
@@ -234,7 +234,7 @@ async fn an_answer_that_fails_is_not_remembered() {
         answer(500, "application/json", &error),
     ] {
         let upstream = Recorder::new(steps);
-        let router = router(&settings(&upstream.url)).await;
+        let router = router(&impatient(&upstream.url)).await;
         send(&router, post(CHAT, &chat("paris"))).await;
         let turn =
             json!({"model": "m", "messages": [said("user", "paris"), said("assistant", ANSWER)]});
