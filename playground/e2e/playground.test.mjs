@@ -240,9 +240,16 @@ test('profiles, masking, the paper and an attacker stand side by side', async ()
   await compare.getByText('where ε = 6 was asked for').waitFor()
   await page.getByRole('button', { name: 'Attack this release' }).click()
   await page.getByText('of 2 protected words guessed.').waitFor()
+  assert.equal(await page.getByText('left out').count(), 0)
   await accessible(page, 'compared')
   await compare.getByRole('button', { name: 'Use the profile Everything' }).click()
   await plan(page).getByRole('button', { name: /^daughter\. Protected/ }).waitFor()
+  // of numbers the attacker expects nothing, and the page says so
+  await compare.getByRole('button', { name: 'Use the profile Personal' }).click()
+  await prompt(page).fill('My daughter Alice is 12 and has 3 cats.')
+  await release(page)
+  await page.getByRole('button', { name: 'Attack this release' }).click()
+  await page.getByText('of 1 protected word guessed. 2 numbers, dates and addresses left out').waitFor()
   await done(page)
 })
 
@@ -288,23 +295,78 @@ test('refusals and a server that is gone are told', async () => {
   assert.ok(!own.log.includes('Alice') && !own.log.includes('asthma'), own.log)
 })
 
-/** A service that answers with what it read. */
-async function upstream() {
+/** A service that answers, and keeps what it read. */
+async function serving(answer) {
   const bodies = []
   const service = createServer((request, response) => {
     let body = ''
     request.on('data', (part) => (body += part))
     request.on('end', () => {
       bodies.push(body)
-      const content = `You wrote: ${JSON.parse(body).messages[0].content}`
-      response.setHeader('Content-Type', 'application/json')
-      response.end(JSON.stringify({ choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }] }))
+      answer(JSON.parse(body), response)
     })
   })
   await new Promise((resolve) => service.listen(0, '127.0.0.1', resolve))
   const close = () => new Promise((resolve) => service.close(resolve).closeAllConnections())
   return { url: `http://127.0.0.1:${service.address().port}/v1`, bodies, close }
 }
+
+/** A service that answers with what it read. */
+const upstream = () =>
+  serving((asked, response) => {
+    const content = `You wrote: ${asked.messages[0].content}`
+    response.setHeader('Content-Type', 'application/json')
+    response.end(JSON.stringify({ choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }] }))
+  })
+
+/** A model that rewrites every answer to these pieces. */
+const extractor = (pieces) =>
+  serving((_, response) => {
+    response.setHeader('Content-Type', 'text/event-stream')
+    for (const content of pieces) response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`)
+    response.end('data: [DONE]\n\n')
+  })
+
+test('names are put back in the answer, and a model of one’s own rewrites it', async () => {
+  const service = await upstream()
+  const model = await extractor(['Dear Ottilie, ', 'all is well.'])
+  const args = ['serve', '--playground', '--upstream', service.url, '--listen', '127.0.0.1:0']
+  const own = await Server.start([...args, '--extractor-url', model.url])
+  const page = await open(own.url)
+  // one draw may be a word that cannot be put back; not all of them
+  const names = ['Ottilie', 'Konrad', 'Mathilde', 'Leopold', 'Friederike', 'Anselm', 'Giovanni', 'Beatrice', 'Marguerite', 'Ignacio', 'Svetlana', 'Dimitri']
+  await prompt(page).fill(`Please write to ${names.join(' and ')} today.`)
+  await release(page)
+  await released(page).waitFor()
+  const form = page.getByRole('region', { name: 'Try it' })
+  await form.getByLabel('Model').fill('any')
+  await form.getByRole('button', { name: 'Send the release' }).click()
+  await form.getByText('Rewritten by your own model').waitFor()
+  const [sent, answer, restored, rewritten] = await form.locator('article .sent').allInnerTexts()
+  assert.equal(answer, `You wrote: ${sent}`)
+  const back = names.filter((name) => restored.includes(name) && !answer.includes(name))
+  assert.ok(back.length > 0, restored)
+  await form.getByText(/^\d+ put back, on your machine\./).waitFor()
+  assert.equal(restored.split(' ').length, answer.split(' ').length)
+  assert.equal(rewritten, 'Dear Ottilie, all is well.')
+  // the model of one's own had the prompt; the service had the release alone
+  assert.ok(model.bodies[0].includes('Ottilie') && !service.bodies.join().includes(back[0]))
+  await accessible(page, 'rewritten')
+  // a release that is no longer the last is not sent in the place of the one that is shown
+  const other = await open(own.url)
+  await prompt(other).fill('Please write to Wolfgang.')
+  await release(other)
+  await released(other).waitFor()
+  await done(other)
+  await form.getByRole('button', { name: 'Send the release' }).click()
+  await form.getByRole('alert').getByText('another was drawn since').waitFor()
+  assert.equal(service.bodies.length, 1)
+  await page.context().close()
+  await own.stop()
+  await service.close()
+  await model.close()
+  assert.ok(!own.log.includes('Ottilie') && !own.log.includes('Wolfgang'), own.log)
+})
 
 test('with an upstream the release is sent, paid for and answered', async () => {
   const service = await upstream()

@@ -29,7 +29,7 @@ export function Try({ upstream, extractor, release }: Props) {
     if (!release) return
     setBusy(true)
     try {
-      setAnswered({ of: release, answer: await ask<Answered>('send', { model, key }) })
+      setAnswered({ of: release, answer: await ask<Answered>('send', { model, key, release: release.text }) })
       setProblem(undefined)
     } catch (error) {
       setProblem((error as Error).message)

@@ -166,6 +166,7 @@ function Guesses({ text, settings, release }: { text: string; settings: Settings
   }
   const shown = found && found.of === release ? found.guesses : undefined
   const right = shown?.filter((guess) => guess.right).length ?? 0
+  const left = release?.words.filter((word) => word.level === 'protected' && word.kind !== 'word').length ?? 0
   return (
     <div class="guesses">
       <h3>What would an attacker guess?</h3>
@@ -184,6 +185,7 @@ function Guesses({ text, settings, release }: { text: string; settings: Settings
             <strong>
               {right} of {plural(shown.length, 'protected word')} guessed.
             </strong>
+            {left > 0 && ` ${plural(left, 'number, date or address', 'numbers, dates and addresses')} left out: the model expects nothing of them.`}
           </p>
           <div class="scroll" tabIndex={0} role="region" aria-label="Guesses">
             <table>

@@ -33,6 +33,7 @@ fn help() {
         ("help_audit_context", &["audit", "context", "--help"]),
         ("help_serve_short", &["serve", "-h"]),
         ("help_serve", &["serve", "--help"]),
+        ("help_playground", &["playground", "--help"]),
         ("help_ledger_show", &["ledger", "show", "--help"]),
         ("help_ledger_export", &["ledger", "export", "--help"]),
         ("help_ledger_forget", &["ledger", "forget", "--help"]),

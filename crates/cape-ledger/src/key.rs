@@ -14,6 +14,14 @@ use crate::error::{Error, KeyError, Result};
 
 const LENGTH: usize = 32;
 
+/// Whether a key file is for its owner alone, or for a group that root chose: a file of root's that nobody
+/// may write is how Kubernetes mounts a secret for the group of a pod, whose user is not its owner. A file
+/// of one's own, or one that can be written, is more likely open by mistake.
+#[cfg(unix)]
+fn is_private(mode: u32, owner: u32) -> bool {
+    mode & !0o700 == 0 || (owner == 0 && mode & !0o440 == 0)
+}
+
 /// The secret of a ledger. Each use has a derived key of its own, so that none reveals another.
 pub struct Key {
     derived: Prk,
@@ -47,9 +55,10 @@ impl Key {
         let failed = |source| KeyError::Io { path: path.to_owned(), source };
         #[cfg(unix)]
         {
-            use std::os::unix::fs::PermissionsExt;
-            let mode = file.metadata().map_err(failed)?.permissions().mode() & 0o7777;
-            if mode & 0o077 != 0 {
+            use std::os::unix::fs::MetadataExt;
+            let about = file.metadata().map_err(failed)?;
+            let mode = about.mode() & 0o7777;
+            if !is_private(mode, about.uid()) {
                 return Err(KeyError::Open { path: path.to_owned(), mode }.into());
             }
         }
@@ -227,6 +236,26 @@ mod tests {
         assert_ne!(made[0], key(&dir, "other").check());
         assert_eq!(std::fs::read(&path).unwrap().len(), LENGTH);
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_secret_that_root_mounted_for_a_group_is_private() {
+        let (root, other) = (0, 1000);
+        for (mode, roots, others) in [
+            (0o400, true, true),
+            (0o600, true, true),
+            (0o440, true, false),
+            (0o040, true, false),
+            (0o640, false, false),
+            (0o460, false, false),
+            (0o444, false, false),
+            (0o441, false, false),
+            (0o2440, false, false),
+        ] {
+            assert_eq!(is_private(mode, root), roots, "{mode:o}");
+            assert_eq!(is_private(mode, other), others, "{mode:o}");
+        }
     }
 
     #[cfg(unix)]

@@ -18,7 +18,7 @@ mod router;
 mod session;
 mod state;
 
-pub(crate) use exchange::{About, Exchange, Later, Owed};
+pub(crate) use exchange::{About, Asked, Exchange, Later, Owed};
 pub use router::playground_router;
 pub(crate) use router::{is_page, router};
 pub use state::{Attack, Guess, Options, Paper, Playground, ReadLedger, Save};

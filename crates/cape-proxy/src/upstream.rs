@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::fault::Fault;
 
 /// The largest answer that is read whole, in bytes.
-const LARGEST: usize = 64 << 20;
+pub(crate) const LARGEST: usize = 64 << 20;
 
 /// A server that speaks JSON over HTTP.
 pub(crate) struct Upstream {

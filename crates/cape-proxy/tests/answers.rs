@@ -14,7 +14,7 @@ use futures_util::StreamExt;
 use ledgers::{Trial, epsilon, trials};
 use recorder::{Recorder, Step, answer, json as reply, stream};
 use serde_json::{Value, json};
-use served::{CANARY, chat, post, router, router_on, send, settings};
+use served::{CANARY, chat, impatient, post, router, router_on, send, settings};
 use tower::ServiceExt;
 
 const CHAT: &str = "/v1/chat/completions";
@@ -234,7 +234,7 @@ async fn an_answer_that_fails_is_not_remembered() {
         answer(500, "application/json", &error),
     ] {
         let upstream = Recorder::new(steps);
-        let router = router(&settings(&upstream.url)).await;
+        let router = router(&impatient(&upstream.url)).await;
         send(&router, post(CHAT, &chat("paris"))).await;
         let turn =
             json!({"model": "m", "messages": [said("user", "paris"), said("assistant", ANSWER)]});
@@ -335,20 +335,49 @@ async fn upstream_gets_its_own_words_in_the_place_of_rewritten_ones() {
     }
 }
 
+/// A rewritten answer holds private words, in its code as well.
 #[tokio::test]
-async fn a_rewritten_answer_of_other_parts_is_drawn_for() {
+async fn code_of_a_rewritten_answer_does_not_pass() {
     let upstream = Recorder::new(reply(&json!({"choices": [choice(0, ANSWER)]})));
-    let text = "letter `x` house";
+    let text = format!("letter `{CANARY}` house");
     let pieces = [chunk(0, &json!({"content": text})), json!("[DONE]")];
     let extractor = Recorder::new(streamed(&pieces));
     let settings = Settings {
         extractor_url: Some(extractor.url.clone()),
-        policy: Policy { code: Action::Pass, ..Policy::default() },
+        policy: Policy { code: Action::Pass, urls: Action::Pass, ..Policy::default() },
         ..settings(&upstream.url)
     };
     let router = router(&settings).await;
     assert_eq!(talk(&router, &[said("user", "paris")]).await, 2.0);
-    assert_eq!(talk(&router, &[said("user", "paris"), said("assistant", text)]).await, 4.0);
+    assert_eq!(talk(&router, &[said("user", "paris"), said("assistant", &text)]).await, 0.0);
+    assert_eq!(got(&upstream, "messages", 1), ANSWER);
+    let edited = format!("{text}: https://{CANARY}.example");
+    assert!(talk(&router, &[said("user", "paris"), said("assistant", &edited)]).await > 4.0);
+    assert!(!upstream.bytes().contains("canary"));
+    // a user's own code passes
+    assert_eq!(talk(&router, &[said("user", "paris `x = 1`")]).await, 0.0);
+    assert!(got(&upstream, "messages", 0).as_str().unwrap().ends_with(" `x = 1`"));
+}
+
+/// A tool that takes a text is called in pieces, too.
+#[tokio::test]
+async fn a_streamed_text_for_a_tool_goes_back_as_it_was() {
+    let call = |input: &str| json!({"index": 0, "id": "c", "type": "custom", "custom": {"name": "f", "input": input}});
+    let rest = json!({"index": 0, "custom": {"input": "tor music"}});
+    let upstream = Recorder::new(streamed(&[
+        chunk(0, &json!({"role": "assistant", "content": null, "tool_calls": [call("doc")]})),
+        chunk(0, &json!({"tool_calls": [rest]})),
+        json!("[DONE]"),
+    ]));
+    let policy = Policy { tool_names: Names::Pass, ..Policy::default() };
+    let router = router(&Settings { policy, ..settings(&upstream.url) }).await;
+    assert_eq!(talk(&router, &[said("user", "night")]).await, 2.0);
+    let message =
+        json!({"role": "assistant", "content": null, "tool_calls": [call("doctor music")]});
+    let result = json!({"role": "tool", "tool_call_id": "c", "content": "river"});
+    assert_eq!(talk(&router, &[said("user", "night"), message, result]).await, 2.0);
+    let sent = &upstream.bodies().pop().unwrap()["messages"][1]["tool_calls"][0];
+    assert_eq!(sent["custom"]["input"], "doctor music");
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ mod served;
 
 use recorder::{Recorder, Step, answer, json as reply, stream};
 use serde_json::{Value, json};
-use served::{CANARY, chat, post, router, send, settings};
+use served::{CANARY, chat, impatient, post, router, send, settings};
 
 /// An extractor that says these pieces.
 fn extractor(pieces: &[&str]) -> Recorder {
@@ -21,12 +21,13 @@ fn extractor(pieces: &[&str]) -> Recorder {
 }
 
 async fn with(upstream: &Recorder, extractor: &Recorder) -> axum::Router {
-    router(&cape_proxy::Settings {
-        extractor_url: Some(extractor.url.clone()),
-        extractor_model: Some("small".into()),
-        ..settings(&upstream.url)
-    })
-    .await
+    between(settings(&upstream.url), extractor).await
+}
+
+async fn between(own: cape_proxy::Settings, extractor: &Recorder) -> axum::Router {
+    let extractor_url = Some(extractor.url.clone());
+    let extractor_model = Some("small".into());
+    router(&cape_proxy::Settings { extractor_url, extractor_model, ..own }).await
 }
 
 /// The data of a stream's events.
@@ -193,7 +194,7 @@ async fn an_extractor_that_fails_passes_nothing_noisy_on() {
         vec![stream(), Step::Send(b"<html>\n\n".to_vec())],
     ] {
         let (upstream, extractor) = (Recorder::new(reply(&noisy)), Recorder::new(steps));
-        let router = with(&upstream, &extractor).await;
+        let router = between(impatient(&upstream.url), &extractor).await;
         let mut body = chat(CANARY);
         let got = send(&router, post("/v1/chat/completions", &body)).await;
         assert_eq!((got.status, &got.json()["error"]["code"]), (502, &json!("extractor_failed")));

@@ -10,7 +10,7 @@ use std::time::Duration;
 use axum::body::Body;
 use recorder::{Recorder, Step, answer, stream};
 use serde_json::json;
-use served::{CANARY, chat, get, post, router, send, settings};
+use served::{CANARY, chat, get, impatient, post, router, send, settings};
 use tower::ServiceExt;
 
 const CHAT: &str = "/v1/chat/completions";
@@ -50,7 +50,7 @@ async fn failures_before_the_answer_have_names() {
     ];
     for (steps, status, code) in cases {
         let upstream = Recorder::new(steps);
-        let got = send(&router(&settings(&upstream.url)).await, post(CHAT, &chat(CANARY))).await;
+        let got = send(&router(&impatient(&upstream.url)).await, post(CHAT, &chat(CANARY))).await;
         assert_eq!((got.status, &got.json()["error"]["code"]), (status, &json!(code)));
         assert!(!got.text.contains("127.0.0.1") && !got.text.contains("canary"));
         assert_eq!(upstream.count(), 1);
@@ -96,7 +96,7 @@ async fn a_stream_that_fails_says_so_at_its_end() {
     ];
     for (steps, code) in cases {
         let upstream = Recorder::new(steps);
-        let got = send(&router(&settings(&upstream.url)).await, post(CHAT, &chat(CANARY))).await;
+        let got = send(&router(&impatient(&upstream.url)).await, post(CHAT, &chat(CANARY))).await;
         let events: Vec<&str> = got.text.split_terminator("\n\n").collect();
         assert_eq!((got.status, events.len()), (200, 2), "{}", got.text);
         assert_eq!(events[0], "data: {\"text\":\"a\"}");

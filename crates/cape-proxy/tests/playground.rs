@@ -16,7 +16,7 @@ use cape::kinds::Kind;
 use cape::lexicon::Lexicon;
 use cape::mechanism::cape::{Cape, Settings};
 use cape::text::Level;
-use cape_proxy::{Playground, PlaygroundOptions, playground_router};
+use cape_proxy::{Playground, PlaygroundOptions, Policy, playground_router};
 use recorder::Recorder;
 use serde_json::{Value, json};
 use served::{Answer, CANARY, get, ledger, send, settings as proxy_settings};
@@ -363,12 +363,22 @@ async fn the_release_is_sent_and_never_the_prompt() {
     let said = "Dear Sir, all will be well.";
     let answer = json!({"choices": [{"message": {"role": "assistant", "content": said}}]});
     let upstream = Recorder::new(recorder::json(&answer));
-    let (router, _dir) = beside(&proxy_settings(&upstream.url)).await;
-    let send = json!({"model": "m", "key": "sk-mine"});
+    let policy = Policy { models: vec!["m".into()], ..Policy::default() };
+    let own = cape_proxy::Settings { policy, ..proxy_settings(&upstream.url) };
+    let (router, _dir) = beside(&own).await;
+    let mut send = json!({"model": "m", "key": "sk-mine", "release": ""});
     assert_eq!(ask(&router, "send", &send).await.status, 400);
     let text = format!("Write to {CANARY} in Zqcanaryville about the 4454 7945 1139 0933.");
     let body = json!({"text": text, "settings": chosen(&router).await, "fresh": false});
     let release = asked(&router, "release", &body).await;
+    send["release"] = release["text"].clone();
+    for (name, value) in
+        [("release", "another one"), ("model", "other"), ("model", "my name is"), ("key", "\n")]
+    {
+        let refused = ask(&router, "send", &with(&send, name, json!(value))).await;
+        assert_eq!(refused.status, 400, "{name}: {value}");
+    }
+    assert_eq!(upstream.count(), 0);
     let sent = asked(&router, "send", &send).await;
     assert_eq!((&sent["sent"], &sent["answer"]), (&release["text"], &json!(said)));
     assert_eq!((&sent["restored"], &sent["rewritten"]), (&json!(said), &Value::Null));
@@ -384,7 +394,7 @@ async fn the_release_is_sent_and_never_the_prompt() {
     }
     // a service that is gone
     let (router, _dir) = beside(&proxy_settings("http://127.0.0.1:9/v1")).await;
-    asked(&router, "release", &body).await;
+    send["release"] = asked(&router, "release", &body).await["text"].clone();
     let failed = ask(&router, "send", &send).await;
     assert!(failed.status == 502 && !failed.text.contains("canary"), "{}", failed.text);
 }

@@ -98,6 +98,21 @@ fn restored(name: &str) -> String {
         .replace(&format!("\n\n{name}"), &format!("\n\n{NAME}"))
 }
 
+/// A name in the description of a tool may be the one that the answer means.
+#[tokio::test]
+async fn names_of_what_passes_beside_a_prompt_stay() {
+    let upstream = service(3);
+    let policy = Policy { tools: Gate::Pass, ..Policy::default() };
+    let router = proxy(&Settings { policy, ..settings(&upstream.url) }).await;
+    let (key, name) = account(&router, &upstream).await;
+    let mut body = chat(&[said("user", PROMPT)]);
+    let text = |answer: &Answer| answer.json()["choices"][0]["message"]["content"].clone();
+    assert_eq!(text(&ask(&router, &key, CHAT, &body).await), restored(&name));
+    let tool = json!({"name": "f", "description": format!("Asks {name}.")});
+    body["tools"] = json!([{"type": "function", "function": tool}]);
+    assert_eq!(text(&ask(&router, &key, CHAT, &body).await), about(&name));
+}
+
 fn event(data: &Value) -> Step {
     let name = data["type"].as_str().map_or_else(String::new, |name| format!("event: {name}\n"));
     let data = data.as_str().map_or_else(|| data.to_string(), str::to_owned);

@@ -121,6 +121,17 @@ impl Restorer {
         }
     }
 
+    /// Excludes the words of a text that the service saw beside all that was learned: no more is learned
+    /// after it.
+    pub fn pass_beside(&mut self, text: &str) {
+        let sent = Arc::make_mut(&mut self.sent);
+        for word in words(text) {
+            if let Some(origin) = sent.get_mut(word) {
+                *origin = None;
+            }
+        }
+    }
+
     /// Excludes the words of an answer that were not sent before it: the service found them by itself.
     pub fn answered(&mut self, answer: &str) {
         let sent = Arc::make_mut(&mut self.sent);
@@ -296,6 +307,9 @@ mod tests {
             learn(&mut after, ALL);
             after.answered(marks);
             assert_eq!(restored(&after, "Emma"), "Alice", "{marks}");
+            let mut beside = after.clone();
+            beside.pass_beside(marks);
+            assert_eq!(restored(&beside, "Emma"), "Emma", "{marks}");
             after.pass(marks);
             assert_eq!(restored(&after, "Emma"), "Emma", "{marks}");
         }

@@ -88,6 +88,7 @@ fn policy(policy: &Policy) -> [(&'static str, String); 5] {
         models,
         result_keys: _,
         system_lines: _,
+        rewritten: _,
     } = policy;
     let results = match tool_results {
         Results::Perturb | Results::Json => Action::Perturb,

@@ -104,13 +104,34 @@ impl File {
         let (Settings { cape, baseline, .. }, proxy) = (&mut self.settings, &mut self.proxy);
         let paths = [&mut baseline.vectors, &mut baseline.corpus];
         let doors = [&mut proxy.tls_certificate, &mut proxy.tls_key, &mut proxy.token_file];
-        let lists = [&mut proxy.allow_system, &mut proxy.learn_system];
+        let lists = [&mut proxy.allow_system, &mut proxy.learn_system, &mut proxy.ledger_key];
         for path in paths.into_iter().chain(doors).chain(lists).flatten() {
             *path = folder.join(&*path);
         }
+        proxy.ledger.lies_in(folder);
         for list in [&mut cape.protect, &mut cape.keep, &mut cape.ordinary] {
             for word in list {
                 folder.clone_into(&mut word.folder);
+            }
+        }
+    }
+}
+
+#[cfg(fuzzing)]
+impl File {
+    /// Any text is settings that can be completed, or has a mistake in one of its lines.
+    ///
+    /// # Panics
+    /// If it is neither.
+    pub(crate) fn fuzzed(text: &str) {
+        match Self::parse(text) {
+            Ok(mut file) => {
+                file.lies_in(Path::new("folder"));
+                let proxy = Self::with_preset(file.proxy);
+                let _ = proxy.map(cape_proxy::Settings::from);
+            }
+            Err(Wrong { at, .. }) => {
+                assert!(at.is_none_or(|at| text.get(..at.start).is_some()), "no place of the file");
             }
         }
     }
@@ -126,6 +147,26 @@ mod tests {
     const WHOLE: &str = "epsilon = 4\nprofile = \"names\"\nkeep = [\"Zürich\", \"words.txt\"]\n\
         [proxy]\nupstream = \"https://api.openai.com/v1\"\nmax-body = 1000\ntoken-file = \"t\"\n\
         [proxy.limits]\nkey-day = 50000\ntotal = 1.5\n[proxy.policy]\nsystem = \"pass\"\nmodels = []\n";
+
+    #[test]
+    fn paths_begin_where_the_file_lies() {
+        let of = |ledger: &str| {
+            let text =
+                format!("[proxy]\nledger = {ledger:?}\nledger-key = \"k\"\ntoken-file = \"t\"\n");
+            let Ok(mut file) = File::parse(&text) else { panic!("{text}") };
+            file.lies_in(Path::new("/etc/cape"));
+            assert_eq!(file.proxy.ledger_key.as_deref(), Some(Path::new("/etc/cape/k")));
+            assert_eq!(file.proxy.token_file.as_deref(), Some(Path::new("/etc/cape/t")));
+            file.proxy.ledger.ledger.unwrap_or_default()
+        };
+        assert_eq!(of("a/ledger.db"), "/etc/cape/a/ledger.db");
+        assert_eq!(of("/var/ledger.db"), "/var/ledger.db");
+        assert_eq!(of("sqlite:ledger.db"), "sqlite:/etc/cape/ledger.db");
+        assert_eq!(of("sqlite:///var/ledger.db"), "sqlite:///var/ledger.db");
+        for url in ["postgres://u@host/db", "postgresql://host/db", "mysql://host/db"] {
+            assert_eq!(of(url), url);
+        }
+    }
 
     /// Any mistake is an error with a line of the file, never a panic.
     #[test]

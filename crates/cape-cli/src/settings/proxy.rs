@@ -2,7 +2,7 @@
 //! `[proxy]` of cape.toml.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cape_ledger::{Each, Limits, Micros};
 use cape_proxy::{Memory, PolicyChanges, Preset};
@@ -156,6 +156,19 @@ pub(crate) struct LedgerPlace {
     /// which the list of processes does not show) [default: cape/ledger.db in the user's data folder]
     #[arg(long, env = "CAPE_LEDGER", value_name = "FILE|URL")]
     pub(crate) ledger: Option<String>,
+}
+
+impl LedgerPlace {
+    /// A file begins in this folder; the address of a database stays as it is.
+    pub(super) fn lies_in(&mut self, folder: &Path) {
+        let Some(place) = &mut self.ledger else { return };
+        let scheme = ["sqlite://", "sqlite:"].into_iter().find(|scheme| place.starts_with(scheme));
+        let scheme = scheme.unwrap_or_default();
+        let file = &place[scheme.len()..];
+        if !file.contains("://") {
+            *place = format!("{scheme}{}", folder.join(file).display());
+        }
+    }
 }
 
 impl Setting for LedgerPlace {

@@ -21,8 +21,16 @@ pub(super) struct StreamedAnswer {
 struct Choice {
     content: Option<String>,
     refusal: Option<String>,
-    /// The arguments of each call; its name and its id are not texts.
-    calls: BTreeMap<u64, Option<String>>,
+    calls: BTreeMap<u64, Call>,
+}
+
+/// A call in OpenAI's format; its name and its id are not texts.
+#[derive(Default)]
+struct Call {
+    /// The arguments of a function.
+    arguments: Option<String>,
+    /// The text for a tool that takes one.
+    input: Option<String>,
 }
 
 /// A block in Anthropic's format.
@@ -75,16 +83,19 @@ impl StreamedAnswer {
             append(room, &mut own.content, &delta["content"]);
             append(room, &mut own.refusal, &delta["refusal"]);
             for call in list(&delta["tool_calls"]) {
-                let arguments = own.calls.entry(index(call)).or_default();
-                append(room, arguments, &call["function"]["arguments"]);
+                let own = own.calls.entry(index(call)).or_default();
+                append(room, &mut own.arguments, &call["function"]["arguments"]);
+                append(room, &mut own.input, &call["custom"]["input"]);
             }
         }
     }
 
     fn chat(&self) -> Value {
         let choices = self.choices.iter().map(|(index, Choice { content, refusal, calls })| {
-            let calls =
-                calls.values().map(|arguments| json!({"function": {"arguments": arguments}}));
+            let calls = calls.values().map(|call| match &call.input {
+                Some(input) => json!({"type": "custom", "custom": {"input": input}}),
+                None => json!({"function": {"arguments": call.arguments}}),
+            });
             let calls: Vec<Value> = calls.collect();
             let message = json!({"content": content, "refusal": refusal, "tool_calls": calls});
             json!({"index": index, "message": message})
@@ -173,6 +184,7 @@ mod tests {
     #[test]
     fn choices_are_put_together() {
         let call = |index: u64, arguments: &str| json!({"tool_calls": [{"index": index, "function": {"arguments": arguments}}]});
+        let custom = |call: Value| json!({ "tool_calls": [call] });
         let stream = [
             chunk(1, &json!({"role": "assistant", "content": "zw"})),
             chunk(0, &json!({"content": null})),
@@ -180,18 +192,26 @@ mod tests {
             chunk(1, &json!({"content": "ei"})),
             chunk(0, &call(0, "{\"a\":")),
             chunk(0, &call(0, "\"b\"}")),
+            chunk(
+                0,
+                &custom(
+                    json!({"index": 2, "type": "custom", "custom": {"name": "f", "input": "wo"}}),
+                ),
+            ),
+            chunk(0, &custom(json!({"index": 2, "custom": {"input": "rds"}}))),
             json!({"choices": [], "usage": {}}),
             json!("[DONE]"),
         ];
-        let calls = json!([{"function": {"arguments": "{\"a\":\"b\"}"}}, {"function": {"arguments": "{}"}}]);
+        let calls = json!([{"function": {"arguments": "{\"a\":\"b\"}"}}, {"function": {"arguments": "{}"}},
+            {"type": "custom", "custom": {"input": "words"}}]);
         let whole = json!({"choices": [
             {"index": 0, "message": {"content": null, "refusal": null, "tool_calls": calls}},
             {"index": 1, "message": {"content": "zwei", "refusal": null, "tool_calls": []}}]});
         assert_eq!(gathered(AnswerFormat::Chat, 1 << 20, &stream), Some(whole));
-        assert_eq!(gathered(AnswerFormat::Chat, 1 << 20, &stream[..7]), None);
-        // each of its five pieces takes 16 bytes, and its text
-        assert!(gathered(AnswerFormat::Chat, 5 * 16 + 15, &stream).is_some());
-        assert_eq!(gathered(AnswerFormat::Chat, 5 * 16 + 14, &stream), None);
+        assert_eq!(gathered(AnswerFormat::Chat, 1 << 20, &stream[..9]), None);
+        // each of its seven pieces takes 16 bytes, and its text
+        assert!(gathered(AnswerFormat::Chat, 7 * 16 + 20, &stream).is_some());
+        assert_eq!(gathered(AnswerFormat::Chat, 7 * 16 + 19, &stream), None);
         let failed = [stream[0].clone(), json!({"error": {}}), json!("[DONE]")];
         assert_eq!(gathered(AnswerFormat::Chat, 1 << 20, &failed), None);
     }

@@ -118,10 +118,9 @@ fn apart(chunk: &str) -> impl Iterator<Item = &str> {
 
 /// Whether a character is written as `&name;` here, after its `&`.
 fn is_entity(after: &str) -> bool {
-    let name = after.split(';').next().filter(|name| name.len() < after.len());
-    name.is_some_and(|name| {
-        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '#')
-    })
+    let is_name = |b: &u8| b.is_ascii_alphanumeric() || *b == b'#';
+    let name = after.bytes().take_while(is_name).count();
+    name > 0 && after[name..].starts_with(';')
 }
 
 /// A piece without a few marks around it. Many of them could be a message.

@@ -12,8 +12,15 @@ use serde_json::Value;
 use super::to_events;
 use crate::request::body::BodyText;
 use crate::request::policy::Field;
-use crate::request::releaser::{Released, Sent};
+use crate::request::releaser::{ReleasedText, Sent};
 use crate::request::route::AnswerFormat;
+
+/// Which names are put back.
+pub(crate) struct Restored {
+    pub(crate) wanted: Vec<Wanted>,
+    /// Whether the client's tools get them, too.
+    pub(crate) calls: bool,
+}
 
 /// The names of one request.
 pub(crate) struct Names {
@@ -29,14 +36,17 @@ impl Names {
     /// The names that were said in a request, as upstream got it; none where none are put back.
     pub(crate) fn new(
         cape: &Cape,
-        wanted: &[Wanted],
-        calls: bool,
+        Restored { wanted, calls }: Restored,
         said: &[BodyText],
-        released: &Released,
+        beside: &[String],
+        texts: &[ReleasedText],
         body: &Value,
     ) -> Option<Self> {
+        if wanted.is_empty() {
+            return None;
+        }
         let mut conversations = Vec::new();
-        let mut texts = released.texts.iter().peekable();
+        let mut texts = texts.iter().peekable();
         for (i, said) in said.iter().enumerate() {
             if said.begins {
                 conversations.push(Restorer::default());
@@ -47,7 +57,7 @@ impl Names {
                 Some(Sent::Own(own)) => restorer.answered(own),
                 Some(Sent::Drawn(release, whose)) => {
                     let own = *whose == Whose::User && said.field == Field::User;
-                    let wanted = if own { wanted } else { &[] };
+                    let wanted = if own { wanted.as_slice() } else { &[] };
                     restorer.learn(cape, &said.text, &release.text, wanted);
                 }
             }
@@ -56,8 +66,13 @@ impl Names {
         if body["previous_response_id"].is_string() {
             conversations.clear();
         }
+        for restorer in conversations.iter_mut().filter(|restorer| !restorer.is_empty()) {
+            for text in beside {
+                restorer.pass_beside(text);
+            }
+        }
         let choices = body["n"].as_u64().unwrap_or(1).max(1);
-        (!wanted.is_empty()).then_some(Self { conversations, choices, calls })
+        Some(Self { conversations, choices, calls })
     }
 
     /// Whether an answer is given as it came.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderMap, HeaderValue, Response, header};
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use futures_util::stream;
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
@@ -20,6 +20,17 @@ use crate::upstream::{self, fault};
 /// How many words of an answer were put back.
 const RESTORED: &str = "x-cape-restored";
 
+/// What is known of an answer before it comes.
+pub(crate) struct Expected {
+    pub(crate) route: &'static Route,
+    /// The request's place among those that are served.
+    pub(crate) permit: OwnedSemaphorePermit,
+    /// How it is remembered, if it may come back.
+    pub(crate) awaited: Option<AwaitedAnswer>,
+    /// The names that are put back.
+    pub(crate) names: Option<Names>,
+}
+
 /// Upstream's answer as it came.
 pub(crate) async fn pass(
     answer: reqwest::Response,
@@ -32,19 +43,13 @@ pub(crate) async fn pass(
     } else {
         Body::from(upstream::whole(answer).await?)
     };
-    let mut response = Response::new(body);
-    *response.status_mut() = status;
-    *response.headers_mut() = returned;
-    Ok(response)
+    Ok(response(status, returned, body))
 }
 
 /// Upstream's answer as the client gets it, with its names, and remembered if it is one that may come back.
 pub(crate) async fn give(
     answer: reqwest::Response,
-    route: &'static Route,
-    permit: OwnedSemaphorePermit,
-    awaited: Option<AwaitedAnswer>,
-    names: Option<Names>,
+    Expected { route, permit, awaited, names }: Expected,
 ) -> Result<Response<Body>, Fault> {
     let mut returned = headers::returned(answer.headers());
     let status = answer.status();
@@ -66,10 +71,14 @@ pub(crate) async fn give(
         }
         Body::from(given.map_or(bytes, |given| given.to_string().into_bytes()))
     };
+    Ok(response(status, returned, body))
+}
+
+/// A response of these parts.
+pub(super) fn response(status: StatusCode, headers: HeaderMap, body: Body) -> Response<Body> {
     let mut response = Response::new(body);
-    *response.status_mut() = status;
-    *response.headers_mut() = returned;
-    Ok(response)
+    (*response.status_mut(), *response.headers_mut()) = (status, headers);
+    response
 }
 
 /// An answer as it came, with names if any were put back, and how many.
@@ -159,7 +168,8 @@ impl State {
             self.events.end().map(|last| came.extend(last)).map_err(|_| Fault::Broken)
         };
         self.take(came);
-        read
+        let full = self.restored.as_ref().is_some_and(RestoredEvents::is_full);
+        if full { Err(Fault::Malformed) } else { read }
     }
 
     /// Events of upstream as the client gets them.

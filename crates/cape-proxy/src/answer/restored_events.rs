@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::names::{Names, arguments};
 use super::sse;
 use crate::request::route::AnswerFormat;
+use crate::upstream::LARGEST;
 
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,8 @@ pub(super) struct RestoredEvents {
     given: BTreeMap<(u64, u64), String>,
     /// The number of the next event, where they are numbered.
     number: Option<u64>,
+    /// The bytes that may still be kept; none once there were too many.
+    room: Option<usize>,
 }
 
 /// A text that is being said.
@@ -36,8 +39,8 @@ struct Text {
     frame: Value,
 }
 
-/// Arguments with more bytes than this are cut off.
-const LONGEST: usize = 4 << 20;
+/// The bytes that a text or a call is counted for beside its own.
+const ENTRY: usize = 4096;
 
 /// The events for the client so far.
 type Out = VecDeque<String>;
@@ -45,7 +48,19 @@ type Out = VecDeque<String>;
 impl RestoredEvents {
     pub(super) fn new(names: Names, format: AnswerFormat) -> Self {
         let (texts, calls, given) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Self { names, format, texts, calls, given, number: None }
+        Self { names, format, texts, calls, given, number: None, room: Some(LARGEST) }
+    }
+
+    /// Whether more had to be kept than of an answer that comes whole: an upstream that never ends gets
+    /// no more memory.
+    pub(super) fn is_full(&self) -> bool {
+        self.room.is_none()
+    }
+
+    /// Takes room for so many bytes.
+    fn has_room(&mut self, bytes: usize) -> bool {
+        self.room = self.room.and_then(|room| room.checked_sub(bytes));
+        self.room.is_some()
     }
 
     /// Takes an event of upstream, and gives those that the client can have.
@@ -85,11 +100,13 @@ impl RestoredEvents {
 
     /// A chunk of OpenAI's choices.
     fn chunk(&mut self, data: &mut Value, out: &mut Out) -> bool {
-        let mut frame = data.clone();
-        if let Some(frame) = frame.as_object_mut() {
-            frame.remove("choices");
-            frame.remove("usage");
-        }
+        let shared = |(_, value): &(&String, &Value)| match value {
+            Value::String(text) => text.len() <= 256,
+            value => value.is_number(),
+        };
+        let fields = data.as_object().into_iter().flatten().filter(shared);
+        let fields = fields.map(|(name, value)| (name.clone(), value.clone())).take(12);
+        let frame = Value::Object(fields.collect());
         let is_chat = self.format == AnswerFormat::Chat;
         for choice in data["choices"].as_array_mut().into_iter().flatten() {
             let index = choice["index"].as_u64().unwrap_or(0);
@@ -242,6 +259,9 @@ impl RestoredEvents {
         if self.texts.get(&choice).is_some_and(|now| now.spot != spot) {
             self.pause(choice, out);
         }
+        if !self.texts.contains_key(&choice) && !self.has_room(ENTRY) {
+            return String::new();
+        }
         let names = &self.names;
         let now = self.texts.entry(choice).or_insert_with(|| {
             let restoring = names.of(choice).begin();
@@ -264,7 +284,8 @@ impl RestoredEvents {
 
     /// Keeps what was given, where it is repeated.
     fn gave(&mut self, spot: (u64, u64), text: &str) {
-        if self.format == AnswerFormat::Response {
+        let entry = if self.given.contains_key(&spot) { 0 } else { ENTRY };
+        if self.format == AnswerFormat::Response && self.has_room(entry + text.len()) {
             self.given.entry(spot).or_default().push_str(text);
         }
     }
@@ -286,9 +307,9 @@ impl RestoredEvents {
     }
 
     fn hold(&mut self, at: (u64, u64), part: &str, frame: &Value) {
-        let (held, _) = self.calls.entry(at).or_insert_with(|| (String::new(), frame.clone()));
-        // an upstream that never ends a call gets no more memory, and the call is no JSON
-        if held.len() < LONGEST {
+        let entry = if self.calls.contains_key(&at) { 0 } else { ENTRY };
+        if self.has_room(entry + part.len()) {
+            let (held, _) = self.calls.entry(at).or_insert_with(|| (String::new(), frame.clone()));
             held.push_str(part);
         }
     }

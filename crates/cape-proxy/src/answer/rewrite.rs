@@ -4,15 +4,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderValue, Response, header};
+use axum::http::{HeaderValue, Response, StatusCode, header};
 use futures_util::stream;
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::extractor::{Extractor, Rewriting};
-use super::names::Names;
-use super::pass::failed;
-use super::remember::{AwaitedAnswer, StreamListener};
+use super::pass::{Expected, failed, response};
+use super::remember::StreamListener;
 use super::to_events::{self, Step};
 use crate::fault::Fault;
 use crate::request::headers;
@@ -43,10 +42,7 @@ impl Rewriter {
     pub(crate) async fn rewrite(
         self,
         answer: reqwest::Response,
-        route: &'static Route,
-        permit: OwnedSemaphorePermit,
-        awaited: Option<AwaitedAnswer>,
-        names: Option<Names>,
+        Expected { route, permit, awaited, names }: Expected,
     ) -> Result<Response<Body>, Fault> {
         let (streamed, mut returned) = (self.streamed, headers::returned(answer.headers()));
         let bytes = upstream::whole(answer).await?;
@@ -82,9 +78,7 @@ impl Rewriter {
         };
         let kind = if streamed { "text/event-stream" } else { "application/json" };
         returned.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-        let mut response = Response::new(body);
-        *response.headers_mut() = returned;
-        Ok(response)
+        Ok(response(StatusCode::OK, returned, body))
     }
 }
 

@@ -24,12 +24,13 @@ impl Events {
         whole: &mut impl Extend<String>,
     ) -> Result<(), Malformed> {
         self.bytes.extend_from_slice(bytes);
-        while let Some(end) = end(&self.bytes, self.seen) {
-            let rest = self.bytes.split_off(end);
-            let event = std::mem::replace(&mut self.bytes, rest);
-            self.seen = 0;
+        let mut begin = 0;
+        while let Some(end) = end(&self.bytes, begin.max(self.seen)) {
+            let event = self.bytes[begin..end].to_vec();
+            begin = end;
             whole.extend([check(event)?]);
         }
+        self.bytes.drain(..begin);
         // a blank line has at most four bytes, three of which may be here
         self.seen = self.bytes.len().saturating_sub(3);
         if self.bytes.len() > LONGEST { Err(Malformed) } else { Ok(()) }

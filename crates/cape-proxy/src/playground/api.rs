@@ -219,15 +219,20 @@ fn said(cape: &cape::Cape, text: &str, released: Vec<String>) -> Result<Release,
 struct Send {
     model: String,
     key: String,
+    /// The release that the page shows.
+    release: String,
 }
 
-/// Sends the last release to the service.
+/// Sends the last release to the service, if it is the one that the page shows: another page may have drawn
+/// since.
 pub(super) async fn send(playground: &Playground, body: &[u8]) -> Result<Value, Refused> {
-    let Send { model, key } = read(body)?;
+    let Send { model, key, release } = read(body)?;
     let exchange = playground.exchange();
     let exchange = exchange.ok_or_else(|| Refused::request("There is no service to send to."))?;
     let last = playground.session().last();
-    let last = last.ok_or_else(|| Refused::request("Nothing was released yet."))?;
+    let last = last.filter(|last| last.release.text == release);
+    let other = "This is not the last release: another was drawn since. Release the prompt again.";
+    let last = last.ok_or_else(|| Refused::request(other))?;
     exchange.send(&last, &model, &key).await
 }
 

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::refused::Refused;
 use crate::fault::Fault;
+use crate::request::body::pattern;
 
 /// What comes later.
 pub(crate) type Later<T> = Pin<Box<dyn Future<Output = Result<T, Fault>> + Send>>;
@@ -34,6 +35,7 @@ pub(crate) struct Owed {
 pub(crate) type Answer = (u16, Vec<u8>);
 
 /// What the page should know of a proxy.
+#[derive(Default)]
 pub(crate) struct About {
     /// The service's address.
     pub(crate) upstream: String,
@@ -41,6 +43,15 @@ pub(crate) struct About {
     pub(crate) extractor: bool,
     /// Whether requests must carry a token.
     pub(crate) token: bool,
+    /// What is put back into answers.
+    pub(crate) restore: Vec<Wanted>,
+}
+
+/// A question to the service.
+pub(crate) struct Asked {
+    pub(crate) model: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: String,
 }
 
 /// The parts of a proxy that a playground uses.
@@ -49,8 +60,8 @@ pub(crate) struct Exchange {
     pub(crate) about: Box<dyn Fn() -> About + Send + Sync>,
     /// Pays for draws before they are made, or refuses.
     pub(crate) pay: Box<dyn Fn(Owed) -> Later<()> + Send + Sync>,
-    /// Asks the service; its answer comes with the status.
-    pub(crate) ask: Box<dyn Fn(HeaderMap, String) -> Later<Answer> + Send + Sync>,
+    /// Asks the service, if its model may be asked; its answer comes with the status.
+    pub(crate) ask: Box<dyn Fn(Asked) -> Later<Answer> + Send + Sync>,
     /// Rewrites an answer with the true prompt at hand, if there is a model for that: the prompt, and then
     /// the answer.
     pub(crate) rewrite: Box<dyn Fn(String, String) -> Later<Option<String>> + Send + Sync>,
@@ -59,6 +70,9 @@ pub(crate) struct Exchange {
 impl Exchange {
     /// Sends the last release, and never its text, and shows what became of the answer.
     pub(super) async fn send(&self, last: &Last, model: &str, key: &str) -> Result<Value, Refused> {
+        if !pattern::model(model) {
+            return Err(Refused::request("This is no name of a model."));
+        }
         let mut headers = HeaderMap::new();
         if !key.is_empty() {
             let bearer = HeaderValue::try_from(format!("Bearer {key}"));
@@ -69,7 +83,8 @@ impl Exchange {
         }
         let sent = &last.release.text;
         let body = json!({"model": model, "messages": [{"role": "user", "content": sent}]});
-        let (status, answer) = (self.ask)(headers, body.to_string()).await?;
+        let asked = Asked { model: model.to_owned(), headers, body: body.to_string() };
+        let (status, answer) = (self.ask)(asked).await?;
         if status != 200 {
             return Err(Refused::service(status));
         }
@@ -77,7 +92,7 @@ impl Exchange {
         let answer = answer["choices"][0]["message"]["content"].as_str();
         let answer = answer.ok_or(Fault::Malformed)?;
         let mut restorer = Restorer::default();
-        restorer.learn(&last.cape, &last.text, sent, &Wanted::DEFAULT);
+        restorer.learn(&last.cape, &last.text, sent, &(self.about)().restore);
         let (restored, put_back) = restorer.restore(answer);
         let rewritten = (self.rewrite)(last.text.clone(), answer.to_owned()).await?;
         Ok(json!({

@@ -12,6 +12,6 @@ pub(crate) mod tables;
 mod tests;
 mod walk;
 
-pub(crate) use outgoing::BodyText;
+pub(crate) use outgoing::{BodyText, Outgoing};
 pub(crate) use rule::Rule;
 pub(crate) use walk::{read, read_value};

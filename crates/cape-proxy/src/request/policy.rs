@@ -85,11 +85,14 @@ macro_rules! policy {
             $($(#[$about])* pub $field: $type,)*
             /// The lines of system prompts that are sent unchanged.
             pub system_lines: Arc<SystemLines>,
+            /// Whether earlier answers were rewritten with private words: code and addresses in them do
+            /// not pass.
+            pub rewritten: bool,
         }
 
         impl Default for Policy {
             fn default() -> Self {
-                Self { $($field: $default,)* system_lines: Arc::default() }
+                Self { $($field: $default,)* system_lines: Arc::default(), rewritten: false }
             }
         }
 
@@ -110,8 +113,8 @@ macro_rules! policy {
             /// The policy that they make of the default.
             #[must_use]
             pub fn policy(self) -> Policy {
-                let Policy { $($field,)* system_lines } = Policy::default();
-                Policy { $($field: self.$field.unwrap_or($field),)* system_lines }
+                let Policy { $($field,)* system_lines, rewritten } = Policy::default();
+                Policy { $($field: self.$field.unwrap_or($field),)* system_lines, rewritten }
             }
         }
     };

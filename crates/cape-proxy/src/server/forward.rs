@@ -5,16 +5,18 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, Method, Response};
+use serde_json::Value;
 
 use super::log::Told;
 use super::service::Service;
-use crate::answer::names::Names;
-use crate::answer::pass::{give, pass};
+use crate::answer::names::{Names, Restored};
+use crate::answer::pass::{Expected, give, pass};
 use crate::answer::remember::AwaitedAnswer;
 use crate::answer::rewrite::Rewriter;
 use crate::fault::{Fault, Refusal};
-use crate::request::body::{self, pattern};
+use crate::request::body::{self, BodyText, Outgoing, pattern};
 use crate::request::policy::Calls;
+use crate::request::releaser::ReleasedText;
 use crate::request::route::{self, AnswerFormat, Route};
 use crate::request::user::user;
 use crate::request::{headers, notice};
@@ -51,12 +53,13 @@ async fn exchange(
     let released = service.release(&account, &outgoing.said).await?;
     let told = Told::new(&account, &released);
     let mut body = outgoing.fill(&released.texts);
-    let names = match service.releaser.sanitizer.cape() {
-        Some(cape) if route.answer != AnswerFormat::Vectors => {
-            let calls = policy.tool_calls == Calls::Restore;
-            Names::new(cape, &live.settings.restore, calls, &outgoing.said, &released, &body)
-        }
-        _ => None,
+    let Outgoing { said, beside, prompt, .. } = outgoing;
+    let names = if route.answer == AnswerFormat::Vectors {
+        None
+    } else {
+        let calls = policy.tool_calls == Calls::Restore;
+        let restored = Restored { wanted: live.settings.restore.clone(), calls };
+        names(service, restored, (said, beside, released.texts), body.clone()).await?
     };
     if live.settings.notice {
         notice::add(&mut body, route.answer);
@@ -64,22 +67,37 @@ async fn exchange(
     let (releaser, after) = (&service.releaser, released.after);
     let awaited = AwaitedAnswer::new(releaser, route, policy, after, live.settings.max_body);
     let extractor = live.extractor.as_ref().filter(|_| route.answer != AnswerFormat::Vectors);
-    let rewriter = extractor.map(|extractor| Rewriter::new(extractor, outgoing.prompt, &mut body));
+    let rewriter = extractor.map(|extractor| Rewriter::new(extractor, prompt, &mut body));
     let answered = async {
         let body = Some(body.to_string());
         let answer = live.upstream.ask(Method::POST, route.path, client, body).await?;
         if !answer.status().is_success() {
             return pass(answer, route.dialect, permit).await;
         }
+        let expected = Expected { route, permit, awaited, names };
         match rewriter {
-            Some(rewriter) => rewriter.rewrite(answer, route, permit, awaited, names).await,
-            None => give(answer, route, permit, awaited, names).await,
+            Some(rewriter) => rewriter.rewrite(answer, expected).await,
+            None => give(answer, expected).await,
         }
     };
     // what is spent is spent, whatever comes of it
     let mut response = answered.await.unwrap_or_else(|fault| fault.response(route.dialect));
     response.extensions_mut().insert(told);
     Ok(response)
+}
+
+/// The names of a request. Long texts are read again for them, which blocks no other request.
+async fn names(
+    service: &Service,
+    restored: Restored,
+    (said, beside, texts): (Vec<BodyText>, Vec<String>, Vec<ReleasedText>),
+    body: Value,
+) -> Result<Option<Names>, Fault> {
+    let sanitizer = Arc::clone(&service.releaser.sanitizer);
+    let learned = tokio::task::spawn_blocking(move || {
+        Names::new(sanitizer.cape()?, restored, &said, &beside, &texts, &body)
+    });
+    learned.await.map_err(|_| Fault::Perturber)
 }
 
 /// GET /v1/models: upstream's own list. Nothing but credentials goes there.

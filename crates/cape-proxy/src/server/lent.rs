@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::http::{HeaderMap, Method};
+use axum::http::Method;
 use cape_ledger::{Draw, Lasts, Map, Whose};
 
 use super::service::Service;
-use crate::fault::Fault;
-use crate::playground::{About, Exchange, Later, Owed};
+use crate::fault::{Fault, Refusal};
+use crate::playground::{About, Asked, Exchange, Later, Owed};
 use crate::upstream;
 
 /// The API key that stands in the ledger for the playground.
@@ -19,22 +19,29 @@ pub(super) fn exchange(service: &Arc<Service>) -> Exchange {
     let weak = Arc::downgrade(service);
     let proxy = move || weak.upgrade().ok_or(Fault::Perturber);
     let (describer, payer, asker, rewriter) = (proxy.clone(), proxy.clone(), proxy.clone(), proxy);
-    let about = move || match describer() {
-        Ok(service) => {
-            let live = service.live();
-            let upstream = live.upstream.address().to_owned();
-            About { upstream, extractor: live.extractor.is_some(), token: live.token.is_some() }
+    let about = move || {
+        let Ok(service) = describer() else { return About::default() };
+        let live = service.live();
+        About {
+            upstream: live.upstream.address().to_owned(),
+            extractor: live.extractor.is_some(),
+            token: live.token.is_some(),
+            restore: live.settings.restore.clone(),
         }
-        Err(_) => About { upstream: String::new(), extractor: false, token: false },
     };
     let pay = move |owed: Owed| -> Later<()> {
         let service = payer();
         Box::pin(async move { service?.pay(owed).await })
     };
-    let ask = move |headers: HeaderMap, body: String| -> Later<(u16, Vec<u8>)> {
+    let ask = move |Asked { model, headers, body }: Asked| -> Later<(u16, Vec<u8>)> {
         let service = asker();
         Box::pin(async move {
-            let live = service?.live();
+            let service = service?;
+            let (live, _permit) = (service.live(), service.permit()?);
+            if !live.policy.allows(&model) {
+                let (path, why) = ("model".into(), "the operator allows other models");
+                return Err(Refusal::Blocked { path, why, key: "models" }.into());
+            }
             let asked = live.upstream.ask(Method::POST, "chat/completions", headers, Some(body));
             let answer = asked.await?;
             Ok((answer.status().as_u16(), upstream::whole(answer).await?))

@@ -48,11 +48,26 @@ impl Live {
         }
         Ok(Self { settings, policy: Arc::new(policy), upstream, extractor, token })
     }
+
+    /// The files that have the same names as before, and other contents.
+    pub(super) fn changed_files(&self, before: &Self) -> Vec<&'static str> {
+        let token = match (&self.settings.token_file, &before.token) {
+            (Some(file), Some(token)) if self.settings.token_file == before.settings.token_file => {
+                !token.is_in(file)
+            }
+            _ => false,
+        };
+        let lines = self.settings.allow_system == before.settings.allow_system
+            && self.policy.system_lines != before.policy.system_lines;
+        let files = [("contents of token-file", token), ("contents of allow-system", lines)];
+        files.into_iter().filter(|(_, changed)| *changed).map(|(name, _)| name).collect()
+    }
 }
 
 /// The policy of the settings, with the operator's list of lines, if they fit together.
 fn complete(settings: &Settings) -> Result<Policy, Error> {
-    let mut policy = settings.policy.clone();
+    let rewritten = settings.extractor_url.is_some();
+    let mut policy = Policy { rewritten, ..settings.policy.clone() };
     let changed = settings.extractor_url.is_some() || !settings.restore.is_empty();
     if changed && policy.assistant == Action::Pass {
         return Err(Error::RewrittenPass);
@@ -85,4 +100,37 @@ pub(super) fn proven(sanitizer: &Sanitizer) -> Result<(), Error> {
         return Err(Error::Unproven);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn files_with_other_contents_are_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let (token, lines) = (dir.path().join("token"), dir.path().join("lines"));
+        fs::write(&token, "0123456789abcdef\n").unwrap();
+        fs::write(&lines, format!("{}\n", "0".repeat(64))).unwrap();
+        let settings = Settings {
+            upstream: Some("http://127.0.0.1:9/v1".into()),
+            token_file: Some(token.clone()),
+            allow_system: Some(lines.clone()),
+            ..Settings::default()
+        };
+        let live = || Live::new(settings.clone()).unwrap();
+        let before = live();
+        fs::write(&token, "0123456789abcdef").unwrap();
+        assert!(live().changed_files(&before).is_empty());
+        fs::write(&token, "another-0123456789").unwrap();
+        assert_eq!(live().changed_files(&before), ["contents of token-file"]);
+        fs::write(&lines, "").unwrap();
+        let both = ["contents of token-file", "contents of allow-system"];
+        assert_eq!(live().changed_files(&before), both);
+        // another file is named as such
+        let none = Settings { token_file: None, allow_system: None, ..settings.clone() };
+        assert!(Live::new(none).unwrap().changed_files(&before).is_empty());
+    }
 }

@@ -78,11 +78,13 @@ impl Service {
     /// Takes over the settings that can change while it serves, all or none, for the requests to come.
     /// The mechanism cannot: another `fingerprint` than its own is named as needing a restart.
     pub fn reload(&self, settings: Settings, fingerprint: &str) -> Result<Reloaded, Error> {
-        let (settings, mut reloaded) = self.live().settings.reloaded(settings);
+        let before = self.live();
+        let (settings, mut reloaded) = before.settings.reloaded(settings);
         if *fingerprint != self.releaser.sanitizer.about().fingerprint {
             reloaded.restart.push("settings of the mechanism");
         }
         let live = Live::new(settings)?;
+        reloaded.changed.extend(live.changed_files(&before));
         self.releaser.set_limits(live.settings.limits);
         *self.live.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
         Ok(reloaded)

@@ -27,6 +27,12 @@ impl Token {
         Self::new(std::fs::read(file).map_err(failed)?.trim_ascii())
     }
 
+    /// Whether a file still has it.
+    pub(super) fn is_in(&self, file: &Path) -> bool {
+        let read = std::fs::read(file);
+        read.is_ok_and(|read| hmac::verify(&self.key, read.trim_ascii(), self.tag.as_ref()).is_ok())
+    }
+
     fn new(token: &[u8]) -> Result<Self, Error> {
         if token.len() < FEWEST || !token.iter().all(u8::is_ascii_graphic) {
             return Err(Error::Token);

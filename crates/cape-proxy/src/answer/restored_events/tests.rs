@@ -228,6 +228,22 @@ fn calls_are_given_whole() {
     }
 }
 
+/// An upstream that never ends a call gets no more memory than one that answers whole.
+#[test]
+fn a_stream_without_end_is_given_up() {
+    let part = "x".repeat(1 << 20);
+    let call = json!({"choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, "function": {"arguments": part}}]}}]});
+    let (mut restored, mut out) =
+        (RestoredEvents::new(names(true), AnswerFormat::Chat), Out::new());
+    let mut pushed = 0;
+    while !restored.is_full() {
+        restored.push(format!("data: {call}\n\n"), &mut out);
+        out.clear();
+        pushed += 1;
+    }
+    assert_eq!(pushed, LARGEST >> 20, "all of them, less what each entry takes");
+}
+
 /// A stream that breaks off has given all that came.
 #[test]
 fn nothing_is_lost() {

@@ -12,6 +12,8 @@ pub(crate) struct Outgoing {
     pub(crate) root: Node,
     /// All texts in their order, which tells where in which conversation each stands.
     pub(crate) said: Vec<BodyText>,
+    /// Descriptions of tools, schemas and stop sequences, which are sent as they came.
+    pub(crate) beside: Vec<String>,
     /// The system prompts: for the operator's list alone.
     pub(crate) system: Vec<String>,
     /// The true texts of users: for the extractor alone.

@@ -1,5 +1,6 @@
 //! Code and web addresses in a text.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// The kind of a stretch of a text.
@@ -15,9 +16,10 @@ pub(crate) enum SegmentKind {
 pub(crate) fn segments(text: &str) -> Vec<(SegmentKind, Range<usize>)> {
     let mut found = Vec::new();
     let (mut at, mut prose) = (0, 0);
+    let mut unclosed = HashSet::new();
     while let Some(c) = text[at..].chars().next() {
         let special = match c {
-            '`' => code(text, at).map(|end| (SegmentKind::Code, end)),
+            '`' => code(text, at, &mut unclosed).map(|end| (SegmentKind::Code, end)),
             'h' | 'H' | 'f' | 'F' | 'w' | 'W' => url(text, at).map(|end| (SegmentKind::Url, end)),
             _ => None,
         };
@@ -45,11 +47,15 @@ fn ticks(text: &str) -> usize {
 }
 
 /// The end of code that begins here. A fence stands alone on its lines and is closed by as many
-/// backticks; inline code is closed on its line, and neither end of it stands in a word.
-fn code(text: &str, at: usize) -> Option<usize> {
+/// backticks; inline code is closed on its line, and neither end of it stands in a word. Fences that the
+/// rest of the text does not close are `unclosed`, by their backticks: nobody need look for their end again.
+fn code(text: &str, at: usize, unclosed: &mut HashSet<usize>) -> Option<usize> {
     let count = ticks(&text[at..]);
     let before = &text[..at];
     if count >= 3 && (before.is_empty() || before.ends_with('\n')) {
+        if unclosed.contains(&count) {
+            return None;
+        }
         let mut end = at;
         for (i, line) in text[at..].split_inclusive('\n').enumerate() {
             end += line.len();
@@ -60,6 +66,7 @@ fn code(text: &str, at: usize) -> Option<usize> {
                 _ => {}
             }
         }
+        unclosed.insert(count);
         return None;
     }
     let in_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
@@ -144,6 +151,17 @@ mod tests {
             kinds("http://a.example。我叫张伟"),
             [(SegmentKind::Url, "http://a.example"), (SegmentKind::Prose, "。我叫张伟")]
         );
+    }
+
+    /// A long text of fences that never end is read in no time: in seconds if each looked for its end.
+    #[test]
+    fn fences_without_end_are_looked_for_once() {
+        let text = "```a\n".repeat(200_000);
+        let started = std::time::Instant::now();
+        assert_eq!(segments(&text), [(SegmentKind::Prose, 0..text.len())]);
+        assert!(started.elapsed() < std::time::Duration::from_secs(10));
+        let closed = text.clone() + "```\n" + &text;
+        assert_eq!(segments(&closed)[0], (SegmentKind::Code, 0..text.len() + 4));
     }
 
     proptest! {

@@ -40,13 +40,14 @@ pub(crate) fn read_value(
         said: Vec::new(),
         begins: true,
         slots: 0,
+        beside: Vec::new(),
         system: Vec::new(),
         prompt: Vec::new(),
         path: Path(String::new()),
     };
     let root = walk.object(value, table)?;
-    let Walk { said, system, prompt, .. } = walk;
-    Ok(Outgoing { root, said, system, prompt: prompt.join("\n\n") })
+    let Walk { said, beside, system, prompt, .. } = walk;
+    Ok(Outgoing { root, said, beside, system, prompt: prompt.join("\n\n") })
 }
 
 /// The names that the descriptions of tools declare.
@@ -99,6 +100,8 @@ struct Walk<'a> {
     begins: bool,
     /// The number of texts that are perturbed.
     slots: usize,
+    /// What is sent whole.
+    beside: Vec<String>,
     /// The system prompts.
     system: Vec<String>,
     /// The texts of users.
@@ -145,10 +148,12 @@ impl Walk<'_> {
             Rule::Stop => {
                 let stop = self.policy.stop;
                 self.gate(if pattern::marks(text) { Gate::Pass } else { stop }, "stop")?;
+                self.beside(value);
                 allowed(true)
             }
             Rule::Tool => {
                 self.gate(self.policy.tools, "tools")?;
+                self.beside(value);
                 allowed(true)
             }
             Rule::ServiceTool(entries) => {
@@ -157,6 +162,7 @@ impl Walk<'_> {
             }
             Rule::Schema => {
                 self.gate(self.policy.response_format, "response-format")?;
+                self.beside(value);
                 allowed(true)
             }
             Rule::Identity => return self.remove(self.policy.identity, "identity"),
@@ -226,6 +232,21 @@ impl Walk<'_> {
         let rounded = Number::from_f64((number * 1e4).round() / 1e4)?;
         let whole = value.as_i64().map(Number::from);
         Some(Node::Fixed(Value::Number(whole.unwrap_or(rounded))))
+    }
+
+    /// Takes note of all strings of a value that is sent whole, and of its keys.
+    fn beside(&mut self, value: &Value) {
+        match value {
+            Value::String(text) => self.beside.push(text.clone()),
+            Value::Array(items) => items.iter().for_each(|item| self.beside(item)),
+            Value::Object(fields) => {
+                for (key, value) in fields {
+                    self.beside.push(key.clone());
+                    self.beside(value);
+                }
+            }
+            _ => {}
+        }
     }
 
     fn gate(&self, gate: Gate, key: &'static str) -> Read<()> {

@@ -31,7 +31,11 @@ impl Walk<'_> {
 
     /// Code and addresses by their own rules, the rest as one text between two of them.
     fn parts(&mut self, text: &str, field: Field) -> Read<Vec<Part>> {
-        let (code, urls) = (self.policy.code, self.policy.urls);
+        let rewritten = self.policy.rewritten && field == Field::Assistant;
+        let [code, urls] = [self.policy.code, self.policy.urls].map(|action| match action {
+            Action::Pass if rewritten => Action::Perturb,
+            action => action,
+        });
         if (code, urls) == (Action::Perturb, Action::Perturb) {
             return Ok(vec![self.part(text, field)]);
         }
