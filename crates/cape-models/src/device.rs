@@ -8,7 +8,7 @@ use ring::digest::{Context, SHA256};
 
 use crate::checksum;
 use crate::error::{Error, Result};
-use crate::files::{Files, Gguf, gguf_tokenizer, is_gguf};
+use crate::files::{DEFAULT, Files, Gguf, gguf_tokenizer, is_gguf};
 use crate::hub::{Hub, HubName};
 use crate::network::Architecture;
 use crate::options::{Arithmetic, Options};
@@ -68,10 +68,10 @@ impl Files {
     /// An embedded model by name, a folder or a GGUF file, or a model of the hub's cache by its name
     /// there. Nothing is fetched.
     pub fn find(name_or_dir: &str) -> Result<Self> {
-        match Self::named(name_or_dir) {
-            Some(files) => Ok(files),
-            None => Self::read(&folder(name_or_dir)?),
+        if name_or_dir == DEFAULT {
+            return Self::embedded();
         }
+        Self::read(&folder(name_or_dir)?)
     }
 
     /// Builds the model.

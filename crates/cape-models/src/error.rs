@@ -14,6 +14,9 @@ pub enum Error {
     /// There is no such model here, but its name could be one of the hub's.
     #[error("there is no model named `{0}`, nor a folder of that name, and it has not been pulled")]
     NotPulled(String),
+    /// The embedded model is not there.
+    #[error("this program was built from a package without the embedded model")]
+    NotEmbedded,
     /// A GGUF file is broken, or of a kind that is not supported.
     #[error("the GGUF file cannot be used: {0}")]
     Gguf(String),

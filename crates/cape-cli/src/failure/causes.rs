@@ -45,6 +45,11 @@ impl From<cape_models::Error> for Failure {
                 );
                 return Self { code: 2, ..Self::of(&error, Some(&hint)) };
             }
+            E::NotEmbedded => {
+                let hint = "give --model: a folder, or a name after `cape models pull`; packages of \
+                            crates.io are too small for the embedded one, a clone has it";
+                return Self { code: 2, ..Self::of(&error, Some(hint)) };
+            }
             E::Unknown(_) => {
                 let hint = "`cape models` lists the names; a folder needs config.json, \
                             tokenizer.json and model.safetensors";

@@ -51,14 +51,21 @@ impl CapeJson {
 }
 
 impl Files {
-    /// The embedded model of this name: `default`.
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        (name == DEFAULT).then(|| Self {
+    /// The embedded model.
+    #[cfg(embedded_model)]
+    pub(crate) fn embedded() -> Result<Self> {
+        Ok(Self {
             config: include_bytes!("../../default/config.json").into(),
             tokenizer: TokenizerFiles::Whole(include_bytes!("../../default/tokenizer.json").into()),
             weights: Stored::Bytes(include_bytes!("../../default/model.safetensors").into()),
             cape: Some(include_bytes!("../../default/cape.json").into()),
         })
+    }
+
+    /// The embedded model, which this package has no room for.
+    #[cfg(not(embedded_model))]
+    pub(crate) fn embedded() -> Result<Self> {
+        Err(Error::NotEmbedded)
     }
 
     /// The files of a folder; or one GGUF file, by its own name or as the only one of its folder.
