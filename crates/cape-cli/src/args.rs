@@ -21,7 +21,7 @@ mod serve;
 pub(crate) use audit::{AuditArgs, AuditCommand, ContextAuditArgs, ExactAuditArgs, SampleArgs};
 pub(crate) use choose::ChooseArgs;
 pub(crate) use eval::{ChatArgs, EvalArgs, EvalCommand, EvalMechanismArg, PaperArgs};
-pub(crate) use ledger::{ExportFormat, ForgetArgs, LedgerArgs, LedgerCommand};
+pub(crate) use ledger::{ExportFormat, ForgetArgs, LedgerArgs, LedgerCommand, SettleArgs};
 pub(crate) use models::{BenchArgs, CalibrateArgs, ModelsArgs, ModelsCommand};
 pub(crate) use perturb::{ExplainArgs, PerturbArgs};
 pub(crate) use playground::PlaygroundArgs;
@@ -98,7 +98,7 @@ pub(crate) enum Command {
     Audit(AuditArgs),
     /// Measure privacy and usefulness of mechanisms: attacks, utility, and a report
     Eval(Box<EvalArgs>),
-    /// Show or export the budget that was spent through a proxy, or forget what words became
+    /// Show or export the budget that was spent, forget what words became, or settle jobs
     Ledger(LedgerArgs),
     /// List device models, fetch one from the Hugging Face hub, or store one compactly
     Models(ModelsArgs),

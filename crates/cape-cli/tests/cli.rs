@@ -36,6 +36,8 @@ fn help() {
         ("help_ledger_show", &["ledger", "show", "--help"]),
         ("help_ledger_export", &["ledger", "export", "--help"]),
         ("help_ledger_forget", &["ledger", "forget", "--help"]),
+        ("help_ledger_jobs", &["ledger", "jobs", "--help"]),
+        ("help_ledger_settle", &["ledger", "settle", "--help"]),
         ("help_models_pack", &["models", "pack", "--help"]),
         ("help_models_pull", &["models", "pull", "--help"]),
     ] {
