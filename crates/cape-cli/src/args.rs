@@ -3,9 +3,9 @@
 use std::ffi::OsStr;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args as _, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::failure::Done;
+use crate::failure::{Done, Failure};
 use crate::warnings;
 
 mod audit;
@@ -23,7 +23,7 @@ pub(crate) use choose::ChooseArgs;
 pub(crate) use eval::{ChatArgs, EvalArgs, EvalCommand, EvalMechanismArg, PaperArgs};
 pub(crate) use ledger::{ExportFormat, ForgetArgs, LedgerArgs, LedgerCommand, SettleArgs};
 pub(crate) use models::{BenchArgs, CalibrateArgs, ModelsArgs, ModelsCommand};
-pub(crate) use perturb::{ExplainArgs, PerturbArgs};
+pub(crate) use perturb::{ExplainArgs, FileArgs, FileFormat, JobLedger, PerturbArgs};
 pub(crate) use playground::PlaygroundArgs;
 pub(crate) use serve::ServeArgs;
 
@@ -43,19 +43,39 @@ pub(crate) fn parse() -> Done<Command> {
     let cape = command();
     let parsed = cape.clone().try_get_matches().and_then(|mut matches| {
         let name = matches.subcommand_name().map(str::to_owned);
-        Cli::from_arg_matches_mut(&mut matches).map(|cli| (name, cli.command))
+        let orphan = matches.subcommand_matches("perturb").and_then(unpaid);
+        Cli::from_arg_matches_mut(&mut matches).map(|cli| (name, orphan, cli.command))
     });
-    let (name, parsed) = parsed.map_err(|error| match error.kind() {
+    let (name, orphan, parsed) = parsed.map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp
         | ErrorKind::DisplayVersion
         | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
         _ => misuse::failure(&error),
     })?;
+    if let Some(flag) = orphan {
+        return Err(Failure::usage(
+            format!("--{flag} has no meaning without --account"),
+            "name the account that pays with --account, and a file with --input",
+        ));
+    }
     // a proxy is set up by what it reads alone; people may have variables for several commands
     let name = name.filter(|name| ["serve", "check"].contains(&name.as_str()));
     let serve = name.and_then(|name| cape.find_subcommand(name));
     warnings::of_variables(&variables(serve.unwrap_or(&cape)));
     Ok(parsed)
+}
+
+/// A flag of the ledger without an account: nothing would be counted. A variable may be meant for a proxy.
+fn unpaid(perturb: &clap::ArgMatches) -> Option<String> {
+    if perturb.contains_id("account") {
+        return None;
+    }
+    let ledger = JobLedger::augment_args(clap::Command::new("ledger"));
+    let flags = ledger.get_arguments().filter_map(|arg| Some((arg.get_id(), arg.get_long()?)));
+    let given = |id: &clap::Id| {
+        perturb.value_source(id.as_str()) == Some(clap::parser::ValueSource::CommandLine)
+    };
+    flags.into_iter().find(|(id, _)| given(id)).map(|(_, flag)| flag.to_owned())
 }
 
 /// The whole command line. Settings are the arguments with a variable: help says so once, and `-h` leaves
@@ -82,7 +102,8 @@ fn variables(command: &clap::Command) -> Vec<&OsStr> {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Perturb a prompt: the released text goes to stdout, the privacy statement to stderr
+    /// Perturb a prompt, or a file of prompts: the released text goes to stdout, the privacy statement to
+    /// stderr
     Perturb(Box<PerturbArgs>),
     /// Run a proxy that perturbs prompts on their way to an LLM service
     Serve(Box<ServeArgs>),

@@ -259,8 +259,11 @@ fn accounts_are_the_sum_of_open_jobs_settled_draws_and_words() {
                 let spent: u64 = words.len() as u64
                     + jobs.iter().flatten().map(|(all, made)| made.unwrap_or(*all)).sum::<u64>();
                 prop_assert_eq!(trial.recorded().await, 1_500_000 * spent.cast_signed());
-                let maps = jobs.iter().flatten().count() as i64 + i64::from(!words.is_empty());
-                prop_assert_eq!(counted(&trial).await, (spent.cast_signed(), maps));
+                let maps = jobs.iter().flatten().count() + usize::from(!words.is_empty());
+                prop_assert_eq!(
+                    counted(&trial).await,
+                    (spent.cast_signed(), maps.cast_signed() as i64)
+                );
                 Ok(())
             })
         })
