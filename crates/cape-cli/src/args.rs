@@ -43,7 +43,7 @@ pub(crate) fn parse() -> Done<Command> {
     let cape = command();
     let parsed = cape.clone().try_get_matches().and_then(|mut matches| {
         let name = matches.subcommand_name().map(str::to_owned);
-        let orphan = matches.subcommand_matches("perturb").and_then(unpaid);
+        let orphan = matches.subcommand_matches("perturb").and_then(orphan);
         Cli::from_arg_matches_mut(&mut matches).map(|cli| (name, orphan, cli.command))
     });
     let (name, orphan, parsed) = parsed.map_err(|error| match error.kind() {
@@ -52,11 +52,9 @@ pub(crate) fn parse() -> Done<Command> {
         | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
         _ => misuse::failure(&error),
     })?;
-    if let Some(flag) = orphan {
-        return Err(Failure::usage(
-            format!("--{flag} has no meaning without --account"),
-            "name the account that pays with --account, and a file with --input",
-        ));
+    if let Some((flag, other)) = orphan {
+        let hint = "`cape perturb --help` explains files of prompts and what pays for them";
+        return Err(Failure::usage(format!("--{flag} has no meaning without {other}"), hint));
     }
     // a proxy is set up by what it reads alone; people may have variables for several commands
     let name = name.filter(|name| ["serve", "check"].contains(&name.as_str()));
@@ -65,17 +63,25 @@ pub(crate) fn parse() -> Done<Command> {
     Ok(parsed)
 }
 
-/// A flag of the ledger without an account: nothing would be counted. A variable may be meant for a proxy.
-fn unpaid(perturb: &clap::ArgMatches) -> Option<String> {
-    if perturb.contains_id("account") {
-        return None;
-    }
-    let ledger = JobLedger::augment_args(clap::Command::new("ledger"));
-    let flags = ledger.get_arguments().filter_map(|arg| Some((arg.get_id(), arg.get_long()?)));
-    let given = |id: &clap::Id| {
+/// A flag that has no meaning without another one: of files without an input (clap does not ask for one where there is a
+/// prompt), or of the ledger without an account, when nothing would be counted. A variable may be meant for a proxy.
+fn orphan(perturb: &clap::ArgMatches) -> Option<(String, &'static str)> {
+    let typed = |id: &clap::Id| {
         perturb.value_source(id.as_str()) == Some(clap::parser::ValueSource::CommandLine)
     };
-    flags.into_iter().find(|(id, _)| given(id)).map(|(_, flag)| flag.to_owned())
+    let find = |group: clap::Command| {
+        let mut flags = group.get_arguments().filter(|arg| typed(arg.get_id()));
+        flags.find_map(clap::Arg::get_long).map(str::to_owned)
+    };
+    let files = || find(FileArgs::augment_args(clap::Command::new("files")));
+    let ledger = || find(JobLedger::augment_args(clap::Command::new("ledger")));
+    if !perturb.contains_id("input") {
+        files().or_else(ledger).map(|flag| (flag, "--input"))
+    } else if !perturb.contains_id("account") {
+        ledger().map(|flag| (flag, "--account"))
+    } else {
+        None
+    }
 }
 
 /// The whole command line. Settings are the arguments with a variable: help says so once, and `-h` leaves

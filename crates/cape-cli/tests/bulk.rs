@@ -180,10 +180,11 @@ fn wrong_usage_of_files_is_explained() {
 
 // ---- jobs that are killed ----
 
-/// Rows for a job of some seconds: names and numbers that were not there before.
+/// Rows for a job of some seconds: now and then a name that was not there before, which takes the longest to draw for.
 fn rows(count: usize) -> String {
     let row = |i: usize| {
-        let name: String = [i / 676 % 26, i / 26 % 26, i % 26]
+        let n = i / 25;
+        let name: String = [n / 676 % 26, n / 26 % 26, n % 26]
             .iter()
             .map(|&letter| char::from(b'a' + letter as u8))
             .collect();

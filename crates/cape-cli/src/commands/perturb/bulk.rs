@@ -194,13 +194,15 @@ impl Bulk<'_> {
             account.settle(&id, draws.count())?;
         }
         written?;
-        if refused > 0 {
-            warnings::warn(&format!(
-                "{refused} of {rows} rows were refused, and are empty in the output"
-            ));
-        }
         output::note(&Statement::new(&self.sanitizer, totals));
-        Ok(())
+        if refused == 0 {
+            return Ok(());
+        }
+        // a pipe has no second file: whoever reads it must be told by the exit code
+        Err(Failure::new(
+            format!("{refused} of {rows} rows were refused"),
+            "they are empty in the output; --output FILE lists them in a file beside it",
+        ))
     }
 
     /// Puts the files of a job in their places, settles it and removes its secret.
