@@ -235,6 +235,11 @@ fn kill_often(home: &Home, args: &[&str], output: &str, kills: u32) -> (u32, u32
             killed += 1;
             before = rows_done();
             amidst += u32::from(before > 0);
+            // killed after its end: to run it again would be another job, which is refused
+            if home.path(output).exists() && !state.exists() {
+                let _ = std::fs::remove_dir_all(home.path(&format!("{output}.cape-job")));
+                return (killed, amidst);
+            }
             continue;
         }
         assert!(status.success(), "{status}");
