@@ -3,9 +3,9 @@
 use std::ffi::OsStr;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args as _, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::failure::Done;
+use crate::failure::{Done, Failure};
 use crate::warnings;
 
 mod audit;
@@ -21,9 +21,9 @@ mod serve;
 pub(crate) use audit::{AuditArgs, AuditCommand, ContextAuditArgs, ExactAuditArgs, SampleArgs};
 pub(crate) use choose::ChooseArgs;
 pub(crate) use eval::{ChatArgs, EvalArgs, EvalCommand, EvalMechanismArg, PaperArgs};
-pub(crate) use ledger::{ExportFormat, ForgetArgs, LedgerArgs, LedgerCommand};
+pub(crate) use ledger::{ExportFormat, ForgetArgs, LedgerArgs, LedgerCommand, SettleArgs};
 pub(crate) use models::{BenchArgs, CalibrateArgs, ModelsArgs, ModelsCommand};
-pub(crate) use perturb::{ExplainArgs, PerturbArgs};
+pub(crate) use perturb::{ExplainArgs, FileArgs, FileFormat, JobLedger, PerturbArgs};
 pub(crate) use playground::PlaygroundArgs;
 pub(crate) use serve::ServeArgs;
 
@@ -43,19 +43,45 @@ pub(crate) fn parse() -> Done<Command> {
     let cape = command();
     let parsed = cape.clone().try_get_matches().and_then(|mut matches| {
         let name = matches.subcommand_name().map(str::to_owned);
-        Cli::from_arg_matches_mut(&mut matches).map(|cli| (name, cli.command))
+        let orphan = matches.subcommand_matches("perturb").and_then(orphan);
+        Cli::from_arg_matches_mut(&mut matches).map(|cli| (name, orphan, cli.command))
     });
-    let (name, parsed) = parsed.map_err(|error| match error.kind() {
+    let (name, orphan, parsed) = parsed.map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp
         | ErrorKind::DisplayVersion
         | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
         _ => misuse::failure(&error),
     })?;
+    if let Some((flag, other)) = orphan {
+        let hint = "`cape perturb --help` explains files of prompts and what pays for them";
+        return Err(Failure::usage(format!("--{flag} has no meaning without {other}"), hint));
+    }
     // a proxy is set up by what it reads alone; people may have variables for several commands
     let name = name.filter(|name| ["serve", "check"].contains(&name.as_str()));
     let serve = name.and_then(|name| cape.find_subcommand(name));
     warnings::of_variables(&variables(serve.unwrap_or(&cape)));
     Ok(parsed)
+}
+
+/// A flag that has no meaning without another one: of files without an input (clap does not ask for one where there is a
+/// prompt), or of the ledger without an account, when nothing would be counted. A variable may be meant for a proxy.
+fn orphan(perturb: &clap::ArgMatches) -> Option<(String, &'static str)> {
+    let typed = |id: &clap::Id| {
+        perturb.value_source(id.as_str()) == Some(clap::parser::ValueSource::CommandLine)
+    };
+    let find = |group: clap::Command| {
+        let mut flags = group.get_arguments().filter(|arg| typed(arg.get_id()));
+        flags.find_map(clap::Arg::get_long).map(str::to_owned)
+    };
+    let files = || find(FileArgs::augment_args(clap::Command::new("files")));
+    let ledger = || find(JobLedger::augment_args(clap::Command::new("ledger")));
+    if !perturb.contains_id("input") {
+        files().or_else(ledger).map(|flag| (flag, "--input"))
+    } else if !perturb.contains_id("account") {
+        ledger().map(|flag| (flag, "--account"))
+    } else {
+        None
+    }
 }
 
 /// The whole command line. Settings are the arguments with a variable: help says so once, and `-h` leaves
@@ -82,7 +108,8 @@ fn variables(command: &clap::Command) -> Vec<&OsStr> {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Perturb a prompt: the released text goes to stdout, the privacy statement to stderr
+    /// Perturb a prompt, or a file of prompts: the released text goes to stdout, the privacy statement to
+    /// stderr
     Perturb(Box<PerturbArgs>),
     /// Run a proxy that perturbs prompts on their way to an LLM service
     Serve(Box<ServeArgs>),
@@ -98,7 +125,7 @@ pub(crate) enum Command {
     Audit(AuditArgs),
     /// Measure privacy and usefulness of mechanisms: attacks, utility, and a report
     Eval(Box<EvalArgs>),
-    /// Show or export the budget that was spent through a proxy, or forget what words became
+    /// Show or export the budget that was spent, forget what words became, or settle jobs
     Ledger(LedgerArgs),
     /// List device models, fetch one from the Hugging Face hub, or store one compactly
     Models(ModelsArgs),

@@ -1,6 +1,6 @@
 //! The prompt, from the command line or from stdin.
 
-use std::io::{BufRead, IsTerminal, Read};
+use std::io::{IsTerminal, Read};
 
 use crate::failure::{Done, Failure, io};
 use crate::output::note;
@@ -26,18 +26,7 @@ pub(crate) fn line(given: Option<&str>) -> Done<String> {
     Ok(text)
 }
 
-/// The text given, or stdin, to be read line by line; and its length in bytes where it is known.
-pub(crate) fn lines(given: Option<&str>) -> (Box<dyn BufRead>, Option<u64>) {
-    match given {
-        None | Some("-") => {
-            let file = std::fs::metadata("/dev/stdin").ok().filter(std::fs::Metadata::is_file);
-            (Box::new(std::io::stdin().lock()), file.map(|file| file.len()))
-        }
-        Some(text) => (Box::new(std::io::Cursor::new(text.to_owned())), Some(text.len() as u64)),
-    }
-}
-
-pub(crate) fn empty() -> Failure {
+fn empty() -> Failure {
     Failure::new("the prompt is empty", "give a text in quotes, or pipe one in")
 }
 

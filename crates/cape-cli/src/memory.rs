@@ -42,12 +42,17 @@ fn make(path: &Path) -> Done<Secret> {
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    // whole or not at all: whoever is killed in between must not leave a file that nobody can read
+    let draft = path.with_added_extension(format!("{}.new", std::process::id()));
     let write = || {
-        let mut file = options.open(path)?;
+        let mut file = options.open(&draft)?;
         write!(file, "{FORMAT}\n{hex}\n")?;
-        file.sync_all()
+        file.sync_all()?;
+        std::fs::hard_link(&draft, path)
     };
-    match write() {
+    let written = write();
+    let _ = std::fs::remove_file(&draft);
+    match written {
         Ok(()) => Ok(Secret::from_bytes(&bytes)),
         // another process made it in this moment: its secret counts
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {

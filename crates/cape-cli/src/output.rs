@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 
 use cape::{Evidence, Guarantee, Level, Notion, Reach, Release, Sanitizer};
 use indicatif::{ProgressBar, ProgressStyle};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::failure::{Done, Failure, io};
 
-/// The privacy statement over one or more releases.
-pub(crate) struct Statement<'a> {
-    sanitizer: &'a Sanitizer,
-    guarantee: Guarantee,
+/// What one or more releases add up to.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Totals {
     seeded: bool,
     prompts: usize,
     words: usize,
@@ -26,42 +26,75 @@ pub(crate) struct Statement<'a> {
     uncovered: usize,
     /// The most draws in any one prompt.
     longest: usize,
-    kept: BTreeMap<&'static str, usize>,
+    kept: BTreeMap<String, usize>,
+    /// The largest numbers of any guarantee: each release states what its own kinds of words need.
+    bound: f64,
+    bound_protected: f64,
+    most_kept: f64,
+    most_guessed: f64,
+}
+
+impl Totals {
+    pub(crate) fn add(&mut self, release: &Release) {
+        let privacy = &release.privacy;
+        let guarantee = privacy.guarantee;
+        let mut kept = BTreeMap::new();
+        for word in release.words.iter().filter(|word| word.level == Level::Kept) {
+            *kept.entry(word.why.as_str().to_owned()).or_default() += 1;
+        }
+        self.merge(Self {
+            seeded: privacy.seeded,
+            prompts: 1,
+            words: privacy.words,
+            protected: privacy.protected,
+            draws: privacy.draws,
+            uncovered: privacy.uncovered,
+            longest: privacy.draws,
+            kept,
+            bound: guarantee.bound,
+            bound_protected: guarantee.protected,
+            most_kept: guarantee.most_kept,
+            most_guessed: guarantee.most_guessed,
+        });
+    }
+
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.seeded |= other.seeded;
+        self.prompts += other.prompts;
+        self.words += other.words;
+        self.protected += other.protected;
+        self.draws += other.draws;
+        self.uncovered += other.uncovered;
+        self.longest = self.longest.max(other.longest);
+        for (why, count) in other.kept {
+            *self.kept.entry(why).or_default() += count;
+        }
+        self.bound = self.bound.max(other.bound);
+        self.bound_protected = self.bound_protected.max(other.bound_protected);
+        self.most_kept = self.most_kept.max(other.most_kept);
+        self.most_guessed = self.most_guessed.max(other.most_guessed);
+    }
+}
+
+/// The privacy statement over one or more releases.
+pub(crate) struct Statement<'a> {
+    sanitizer: &'a Sanitizer,
+    guarantee: Guarantee,
+    totals: Totals,
 }
 
 impl<'a> Statement<'a> {
     pub(crate) fn of(sanitizer: &'a Sanitizer, release: &Release) -> Self {
-        let mut statement = Self {
-            sanitizer,
-            guarantee: release.privacy.guarantee,
-            seeded: release.privacy.seeded,
-            prompts: 0,
-            words: 0,
-            protected: 0,
-            draws: 0,
-            uncovered: 0,
-            longest: 0,
-            kept: BTreeMap::new(),
-        };
-        statement.add(release);
-        statement
+        let mut totals = Totals::default();
+        totals.add(release);
+        Self::new(sanitizer, totals)
     }
 
-    pub(crate) fn add(&mut self, release: &Release) {
-        let privacy = &release.privacy;
-        self.prompts += 1;
-        self.words += privacy.words;
-        self.protected += privacy.protected;
-        self.draws += privacy.draws;
-        self.uncovered += privacy.uncovered;
-        self.longest = self.longest.max(privacy.draws);
-        // each release states what its own kinds of words need
-        let (all, new) = (&mut self.guarantee, privacy.guarantee);
-        all.most_kept = all.most_kept.max(new.most_kept);
-        all.most_guessed = all.most_guessed.max(new.most_guessed);
-        for word in release.words.iter().filter(|word| word.level == Level::Kept) {
-            *self.kept.entry(word.why.as_str()).or_default() += 1;
-        }
+    pub(crate) fn new(sanitizer: &'a Sanitizer, totals: Totals) -> Self {
+        let Totals { bound, bound_protected: protected, most_kept, most_guessed, .. } = totals;
+        let stated = sanitizer.guarantee();
+        let guarantee = Guarantee { bound, protected, most_kept, most_guessed, ..stated };
+        Self { sanitizer, guarantee, totals }
     }
 
     /// The promise in words.
@@ -75,7 +108,7 @@ impl<'a> Statement<'a> {
                 "ε = {} between any two protected words, {at_most} between any two words",
                 up(protected)
             );
-            return if self.seeded {
+            return if self.totals.seeded {
                 format!(
                     "NONE: drawn with --seed, for experiments only\n         \
                          ({epsilons} without it; {form})"
@@ -85,11 +118,13 @@ impl<'a> Statement<'a> {
             };
         }
         match (notion, evidence) {
-            (Notion::Ldp, _) if self.seeded => format!(
+            (Notion::Ldp, _) if self.totals.seeded => format!(
                 "NONE: drawn with --seed, for experiments only \
                  (ε = {at_most} per token without it; {name})"
             ),
-            _ if self.seeded => format!("NONE: drawn with --seed, for experiments only ({name})"),
+            _ if self.totals.seeded => {
+                format!("NONE: drawn with --seed, for experiments only ({name})")
+            }
             (Notion::MetricLdp, _) => format!(
                 "ε = {asked} per unit of distance, proven ({name});\n         \
                  for two words far apart ε = {at_most}"
@@ -113,23 +148,26 @@ impl<'a> Statement<'a> {
 
     /// The ε of a whole prompt, or of all prompts.
     fn spent(&self) -> String {
-        let prompts = match self.prompts {
+        let prompts = match self.totals.prompts {
             1 => String::new(),
             n => format!("{}, ", plural(n, "prompt")),
         };
         let words = if self.sanitizer.cape().is_some() {
-            let words = plural(self.words, "word");
-            format!("{words}, {} of them protected (which you alone should know)", self.protected)
+            let words = plural(self.totals.words, "word");
+            format!(
+                "{words}, {} of them protected (which you alone should know)",
+                self.totals.protected
+            )
         } else {
-            plural(self.words - self.uncovered, "sensitive token")
+            plural(self.totals.words - self.totals.uncovered, "sensitive token")
         };
-        if self.guarantee.bound.is_infinite() || self.draws == 0 {
+        if self.guarantee.bound.is_infinite() || self.totals.draws == 0 {
             return format!("{prompts}{words} drawn for");
         }
-        let would = if self.seeded { "it would be " } else { "" };
-        let longest = up(self.guarantee.prompt(self.longest));
-        let sum = up(self.guarantee.prompt(self.draws));
-        match self.prompts {
+        let would = if self.totals.seeded { "it would be " } else { "" };
+        let longest = up(self.guarantee.prompt(self.totals.longest));
+        let sum = up(self.guarantee.prompt(self.totals.draws));
+        match self.totals.prompts {
             1 => format!("{words}: {would}ε = {longest} for the whole prompt"),
             _ => format!("{prompts}{words}: {would}ε = {longest} for the longest, {sum} in all"),
         }
@@ -147,7 +185,7 @@ impl<'a> Statement<'a> {
         };
         let Guarantee { most_kept, near, most_guessed, .. } = self.guarantee;
         let Some((k, near)) = near else {
-            if self.draws > 0 && most_kept < 0.995 {
+            if self.totals.draws > 0 && most_kept < 0.995 {
                 let percent = percent(most_kept);
                 writeln!(
                     f,
@@ -156,7 +194,7 @@ impl<'a> Statement<'a> {
             }
             return Ok(());
         };
-        if self.protected > 0 {
+        if self.totals.protected > 0 {
             writeln!(
                 f,
                 "         a protected word stays itself with probability {} at most, and becomes one of its\n         \
@@ -177,7 +215,7 @@ impl<'a> Statement<'a> {
 
 impl fmt::Display for Statement<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.draws + self.uncovered == 0 {
+        if self.totals.draws + self.totals.uncovered == 0 {
             return writeln!(f, "privacy: nothing was drawn; returned as it is, nothing spent");
         }
         writeln!(f, "privacy: {}", self.promise())?;
@@ -186,15 +224,15 @@ impl fmt::Display for Statement<'_> {
             writeln!(
                 f,
                 "         raw context: two prompts that differ in one token are within {} only",
-                up(self.guarantee.one_token(self.longest))
+                up(self.guarantee.one_token(self.totals.longest))
             )?;
         }
-        if !self.kept.is_empty() {
+        if !self.totals.kept.is_empty() {
             let what = if self.sanitizer.cape().is_some() { "word" } else { "token" };
-            let count = self.kept.values().sum();
+            let count = self.totals.kept.values().sum();
             let (kept, is) = (plural(count, what), if count == 1 { "it is" } else { "they are" });
-            let reasons = self.kept.iter().map(|(why, n)| match *why {
-                "stopword" => plural(*n, why),
+            let reasons = self.totals.kept.iter().map(|(why, n)| match why.as_str() {
+                "stopword" => plural(*n, "stopword"),
                 "punctuation" => plural(*n, "punctuation mark"),
                 "frequent" => plural(*n, "frequent word"),
                 "unknown" => plural(*n, "unknown word"),
@@ -204,8 +242,8 @@ impl fmt::Display for Statement<'_> {
             let reasons = reasons.collect::<Vec<_>>().join(", ");
             writeln!(f, "         {kept} sent as {is}: {reasons}")?;
         }
-        if self.uncovered > 0 {
-            writeln!(f, "         {} that no ε covers", plural(self.uncovered, "token"))?;
+        if self.totals.uncovered > 0 {
+            writeln!(f, "         {} that no ε covers", plural(self.totals.uncovered, "token"))?;
         }
         self.in_practice(f)?;
         match &self.sanitizer.about().words {
@@ -243,8 +281,13 @@ pub(crate) fn print_report(report: &(impl Serialize + fmt::Display), json: bool)
 /// seen enough and closed its end stops the command, and that is no failure.
 pub(crate) fn print(text: &str) -> Done {
     let end = if text.ends_with('\n') { "" } else { "\n" };
+    print_bytes(format!("{text}{end}").as_bytes())
+}
+
+/// The same for what ends as it does.
+pub(crate) fn print_bytes(bytes: &[u8]) -> Done {
     let mut stdout = std::io::stdout().lock();
-    match write!(stdout, "{text}{end}").and_then(|()| stdout.flush()) {
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::reader_gone()),
         Err(error) => Err(io("cannot write to stdout".into(), &error)),
@@ -352,12 +395,55 @@ pub(crate) fn spinner(what: &str) -> ProgressBar {
     spinner
 }
 
-/// Progress through a stream of lines: a bar where its length in bytes is known, else a counter.
-pub(crate) fn stream(bytes: Option<u64>) -> ProgressBar {
-    let style = match bytes {
-        Some(_) => "{bar:40} {percent}% of the input, {msg} prompts  {elapsed}, {eta} left",
-        None => "{spinner} {msg} prompts  {elapsed}",
-    };
-    let bar = bytes.map_or_else(ProgressBar::no_length, ProgressBar::new);
-    bar.with_style(ProgressStyle::with_template(style).expect("a fixed template")).with_message("0")
+/// Progress through the rows of an input: a bar where its end is known, else a counter; a line from time to time where there is
+/// no terminal.
+pub(crate) struct RowProgress {
+    bar: ProgressBar,
+    begun: (Instant, u64),
+    said: Option<Mutex<Instant>>,
+}
+
+impl RowProgress {
+    /// An input of which so much was read, and so many rows are done.
+    pub(crate) fn new(end: Option<u64>, at: u64, rows: u64) -> Self {
+        let style = match end {
+            Some(_) => "{bar:40} {percent}% of the input, {msg}  {elapsed}, {eta} left",
+            None => "{spinner} {msg}  {elapsed}",
+        };
+        let bar = end.map_or_else(ProgressBar::no_length, ProgressBar::new);
+        let bar = bar.with_style(ProgressStyle::with_template(style).expect("a fixed template"));
+        bar.set_position(at);
+        bar.reset_eta();
+        let said = (!std::io::stderr().is_terminal()).then(|| Mutex::new(Instant::now()));
+        Self { bar, begun: (Instant::now(), rows), said }
+    }
+
+    pub(crate) fn at(&self, at: u64, rows: u64) {
+        self.bar.set_position(at);
+        let (begun, before) = self.begun;
+        let rate = (rows - before) as f64 / begun.elapsed().as_secs_f64().max(1e-3);
+        let message = format!("{}, {rate:.0} a second", plural(rows as usize, "row"));
+        if let Some(said) = &self.said {
+            let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+            if said.elapsed() >= SILENCE {
+                *said = Instant::now();
+                let left = indicatif::HumanDuration(self.bar.eta());
+                let left = match self.bar.length() {
+                    Some(_) => format!(", about {left} left"),
+                    None => String::new(),
+                };
+                note(&format!("{message}{left}\n"));
+            }
+        }
+        self.bar.set_message(message);
+    }
+
+    /// Writes something else while the bar is away.
+    pub(crate) fn hide<T>(&self, write: impl FnOnce() -> T) -> T {
+        self.bar.suspend(write)
+    }
+
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
 }

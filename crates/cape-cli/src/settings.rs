@@ -22,7 +22,7 @@ mod save;
 pub(crate) use choices::{MechanismName, arithmetics, contexts, one_of, profiles};
 pub(crate) use file::{File, file_name};
 pub(crate) use listed::words;
-pub(crate) use proxy::{LedgerPlace, LimitSettings, ProxySettings};
+pub(crate) use proxy::{LEDGER, LedgerPlace, LimitSettings, ProxySettings};
 pub(crate) use save::save;
 
 use choices::Format;

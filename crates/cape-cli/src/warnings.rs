@@ -15,7 +15,7 @@ const OFTEN_KEPT: f64 = 0.5;
 const FEW: usize = 8;
 const ENGLISH: f64 = 0.4;
 
-fn warn(text: &str) {
+pub(crate) fn warn(text: &str) {
     note(&format!("warning: {text}\n"));
 }
 

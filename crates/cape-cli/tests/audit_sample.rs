@@ -90,7 +90,8 @@ fn a_claim_that_is_too_small_is_refuted() {
 fn the_binary_passes_as_a_command() {
     let home = Home::new();
     let flags = "--mechanism cape-paper --context released --model model --epsilon 2";
-    let command = format!("'{}' perturb --lines {flags}", env!("CARGO_BIN_EXE_cape"));
+    let command =
+        format!("'{}' perturb --input - --file-format txt {flags}", env!("CARGO_BIN_EXE_cape"));
     let ran = audit(&home, &["--epsilon", "2", "-n", "1000", "--command", &command]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
     let (code, report) = audited(&home, "healthy", "6", "2000");

@@ -37,6 +37,8 @@ fn help() {
         ("help_ledger_show", &["ledger", "show", "--help"]),
         ("help_ledger_export", &["ledger", "export", "--help"]),
         ("help_ledger_forget", &["ledger", "forget", "--help"]),
+        ("help_ledger_jobs", &["ledger", "jobs", "--help"]),
+        ("help_ledger_settle", &["ledger", "settle", "--help"]),
         ("help_models_pack", &["models", "pack", "--help"]),
         ("help_models_pull", &["models", "pull", "--help"]),
     ] {
@@ -162,9 +164,9 @@ fn flags_that_do_not_go_together_are_wrong_usage() {
             &["perturb", "--mechanism", "cape-paper", "--protect", "good", "good"],
             &["perturb", "--bucket-count", "5", "good"],
             &["perturb", "--model", "model", "good"],
-            &["perturb", "--lines", "--diff", "good"],
+            &["perturb", "--input", "-", "--diff"],
             &["perturb", "--separate", "good"],
-            &["perturb", "--lines", "--separate", "--memory", "memory", "good"],
+            &["perturb", "--input", "-", "--separate", "--memory", "memory"],
             &["perturb", "--seed", "1", "--memory", "memory", "good"],
             &["perturb", "--buckets", "round", "good"],
             &["explain", "good"],
@@ -205,11 +207,8 @@ fn prompts_that_cannot_be_perturbed_are_refused() {
         ],
     );
     let whole: [&[u8]; 5] = [b"", b"\n", b"good b\xff\xfeook", b"\xc3", b"good\0book"];
-    // of several lines, the one at fault is named
-    let lines: [&[u8]; 2] = [b"good\n\nbo\x01ok\n", b"good\nbo\xffok\n"];
-    for stdin in whole.into_iter().chain(lines) {
-        let mut args = vec!["perturb"];
-        args.extend(lines.contains(&stdin).then_some("--lines"));
+    for stdin in whole {
+        let args = ["perturb"];
         let ran = home.pipe(stdin, &args);
         assert_eq!((ran.code, ran.out.as_str()), (1, ""));
         let title = format!("stdin: \"{}\"", stdin.escape_ascii());
@@ -500,7 +499,7 @@ fn lines_stay_as_many_and_in_order() {
             _ => format!("{} good {} book", stopwords[i % 6], stopwords[i / 6 % 6]),
         })
         .collect();
-    let args = [&["perturb", "--lines"], &TINY[..]].concat();
+    let args = [&["perturb", "--input", "-", "--file-format", "txt"], &TINY[..]].concat();
     let ran = home.pipe(lines.join("\n"), &args);
     assert_eq!(ran.code, 0, "{}", ran.err);
     let released: Vec<&str> = ran.out.lines().collect();
@@ -524,7 +523,7 @@ fn lines_stay_as_many_and_in_order() {
 fn lines_as_json_are_one_object_a_line() {
     let home = Home::new();
     let lines = ["good book", "", "the and", "slow 中書 story\r", "a\tletter"];
-    let args = [&["perturb", "--lines", "--json"], &TINY[..]].concat();
+    let args = [&["perturb", "--input", "-", "--file-format", "txt", "--json"], &TINY[..]].concat();
     // with and without a newline at the end of the last line
     for end in ["", "\n"] {
         let ran = home.pipe(lines.join("\n") + end, &args);
@@ -534,9 +533,6 @@ fn lines_as_json_are_one_object_a_line() {
             check_release(line, release);
         }
     }
-    // the text argument has lines too
-    let ran = home.run(&[&args[..], &["good book\nthe and"]].concat());
-    assert_eq!(ran.out.lines().count(), 2);
 }
 
 #[test]
@@ -551,7 +547,18 @@ fn any_unicode_survives_around_the_tokens() {
     let line = |_| strategy.new_tree(&mut runner).unwrap().current();
     let lines: Vec<String> = (0..300).map(line).collect();
     for context in ["released", "raw"] {
-        let args = ["perturb", "--lines", "--json", "--seed", "1", "--context", context];
+        let args = [
+            "perturb",
+            "--input",
+            "-",
+            "--file-format",
+            "txt",
+            "--json",
+            "--seed",
+            "1",
+            "--context",
+            context,
+        ];
         let ran = home.pipe(lines.join("\n") + "\n", &[&args[..], &TINY].concat());
         assert_eq!(ran.code, 0, "{}", ran.err);
         let releases: Vec<Value> = ran.out.lines().map(parse).collect();
@@ -885,7 +892,11 @@ fn seeded_draws_follow_the_explained_distribution() {
     let home = Home::new();
     // one token a line, and a seed for each line: independent draws at one position
     let n = 4000;
-    let perturb = [&["perturb", "--lines", "--seed", "1", "--epsilon", "5"], &TINY[..]].concat();
+    let perturb = [
+        &["perturb", "--input", "-", "--file-format", "txt", "--seed", "1", "--epsilon", "5"],
+        &TINY[..],
+    ]
+    .concat();
     let ran = home.pipe("good\n".repeat(n), &perturb);
     let told = home.tiny_json(&["explain", "--epsilon", "5", "--word", "1", "--all", "good"]);
     let total = weight(&told["total_weight"]) as f64;
@@ -955,11 +966,4 @@ fn losses_are_stated_in_plain_numbers() {
             ran.err
         );
     }
-}
-
-#[test]
-fn no_lines_at_all_are_an_empty_input() {
-    let ran = Home::new().pipe("", &["perturb", "--lines"]);
-    assert_eq!((ran.code, ran.out.as_str()), (1, ""));
-    assert!(ran.err.starts_with("error: "), "{}", ran.err);
 }

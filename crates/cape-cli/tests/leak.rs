@@ -135,8 +135,8 @@ const TINY: &[&str] = &["--mechanism", "cape-paper", "--model", "model"];
 const WORKING: &[&[&str]] = &[
     &["perturb"],
     &["perturb", "--json"],
-    &["perturb", "--lines"],
-    &["perturb", "--lines", "--json"],
+    &["perturb", "--input", "-", "--file-format", "txt"],
+    &["perturb", "--input", "-", "--file-format", "txt", "--json"],
     &["perturb", "--seed", "1"],
     &["perturb", "--epsilon", "30"],
     &["perturb", "--context", "released"],
@@ -153,9 +153,9 @@ const WORKING: &[&[&str]] = &[
 const WORDS: &[&[&str]] = &[
     &["perturb"],
     &["perturb", "--json"],
-    &["perturb", "--lines"],
-    &["perturb", "--lines", "--json"],
-    &["perturb", "--lines", "--separate"],
+    &["perturb", "--input", "-", "--file-format", "txt"],
+    &["perturb", "--input", "-", "--file-format", "txt", "--json"],
+    &["perturb", "--input", "-", "--file-format", "txt", "--separate"],
     &["perturb", "--seed", "1"],
     &["perturb", "--epsilon", "30"],
     &["perturb", "--profile", "names"],
@@ -182,7 +182,7 @@ const REFUSED: &[(&[&str], i32)] = &[
     (&["perturb", "--epsilon", "900"], 2),
     (&["perturb", "--profile", "names"], 2),
     (&["perturb", "--bucket-count", "1"], 2),
-    (&["perturb", "--lines", "--diff"], 2),
+    (&["perturb", "--input", "-", "--diff"], 2),
     (&["perturb", "--keep", "not-utf8"], 1),
     (&["perturb", "--keep", "control"], 1),
     (&["perturb", "--config", "nowhere"], 1),
@@ -231,7 +231,11 @@ fn nothing_of_a_prompt_for_a_baseline_is_on_stderr_or_in_a_file() {
         for unknown in ["replace", "keep", "drop"] {
             let args = [&["perturb", "--unknown", unknown][..], &with("words.txt")].concat();
             check(home.cape().args(&args).arg(PROMPT), b"", 0);
-            check(home.cape().args(&args).arg("--lines"), PROMPT.as_bytes(), 0);
+            check(
+                home.cape().args(&args).args(["--input", "-", "--file-format", "txt"]),
+                PROMPT.as_bytes(),
+                0,
+            );
         }
         check(home.cape().arg("perturb").args(with("broken.txt")).arg(PROMPT), b"", 1);
         // the canary is the first sensitive word where stopwords are kept
@@ -258,11 +262,15 @@ fn nothing_of_a_released_prompt_is_on_stderr() {
     for flags in WORKING {
         let base = [flags, TINY].concat();
         // as an argument and from stdin
-        check(home.cape().args(&base).arg(PROMPT), b"", 0);
+        if !flags.contains(&"--input") {
+            check(home.cape().args(&base).arg(PROMPT), b"", 0);
+        }
         check(home.cape().args(&base), PROMPT.as_bytes(), 0);
     }
     for flags in WORDS {
-        check(home.cape().args(*flags).arg(PROMPT), b"", 0);
+        if !flags.contains(&"--input") {
+            check(home.cape().args(*flags).arg(PROMPT), b"", 0);
+        }
         check(home.cape().args(*flags), PROMPT.as_bytes(), 0);
     }
     // the embedded model, whose vocabulary cuts it differently
@@ -346,9 +354,16 @@ fn text_that_is_refused_for_what_it_holds_is_not_quoted() {
         b"xylophoniccanary \xe4\xb8",
     ];
     for input in inputs {
-        for flags in [&["perturb"][..], &["perturb", "--lines"], &["explain", "--word=1"]] {
+        for flags in [&["perturb"][..], &["explain", "--word=1"]] {
             check(home.cape().args(flags), input, 1);
             check(home.cape().args(flags).args(TINY), input, 1);
+        }
+        // of rows, those that are refused are empty
+        for more in [&[][..], TINY] {
+            let rows = ["perturb", "--input", "-", "--file-format", "txt"];
+            let (code, out, err) = run(home.cape().args(rows).args(more), input);
+            assert!(code == Some(1) && !shows(&err), "{err}");
+            assert!(!shows(&String::from_utf8(out).unwrap()));
         }
         if let Some(text) = std::str::from_utf8(input).ok().filter(|t| !t.contains('\0')) {
             check(home.cape().arg("perturb").arg(text), b"", 1);
@@ -412,7 +427,13 @@ fn a_stdout_that_cannot_be_written_does_not_make_the_prompt_known() {
     for flags in WORKING {
         let full = std::fs::File::options().write(true).open("/dev/full");
         let mut command = home.cape();
-        command.args([flags, TINY, &[PROMPT]].concat());
+        if flags.contains(&"--input") {
+            home.write("prompts.txt", PROMPT.as_bytes());
+            let prompts = std::fs::File::open(home.0.path().join("prompts.txt"));
+            command.args([flags, TINY].concat()).stdin(prompts.unwrap());
+        } else {
+            command.args([flags, TINY, &[PROMPT]].concat());
+        }
         let child = command.stdout(full.unwrap()).stderr(Stdio::piped()).spawn();
         let output = child.unwrap().wait_with_output().unwrap();
         let err = String::from_utf8(output.stderr).unwrap();
@@ -453,5 +474,32 @@ fn an_argument_in_the_wrong_place_is_not_quoted() {
     ];
     for line in lines {
         check(home.cape().args(line), b"", 2);
+    }
+}
+
+/// Nothing of a file of prompts is on stderr, in the list of refused rows or in what a kill leaves behind, and no
+/// column goes out that was not named.
+#[test]
+fn nothing_of_a_file_of_prompts_is_where_it_should_not_be() {
+    let home = Home::new();
+    home.write(
+        "in.jsonl",
+        b"{\"prompt\": \"my xylophoniccanary is good\", \"name\": \"xylophoniccanary\"}\n\
+          {\"prompt\": \"xylophoniccanary \\u0007\", \"xylophoniccanary\": 1}\n\
+          {\"prompt\": [\"xylophoniccanary\"]}\nxylophoniccanary\n",
+    );
+    home.write("in.csv", b"name,prompt\nxylophoniccanary,my xylophoniccanary\nxylophoniccanary\n");
+    for (input, output) in [("in.jsonl", "out.jsonl"), ("in.csv", "out.csv")] {
+        let args = ["perturb", "--input", input, "--output", output, "--field", "prompt"];
+        // at this ε a word becomes another one
+        check(home.cape().args(args).args(["--epsilon", "1"]), b"", 0);
+        for name in [output.to_owned(), format!("{output}.rejected.jsonl")] {
+            let written = std::fs::read_to_string(home.0.path().join(&name)).unwrap();
+            assert!(!shows(&written), "{name}: {written}");
+        }
+        let args = ["perturb", "--input", input, "--field", "prompt", "--epsilon", "1"];
+        let (code, out, err) = run(home.cape().args(args), b"");
+        assert!(code == Some(1) && !shows(&err) && !out.is_empty(), "{err}");
+        check(home.cape().args(args).args(["--output", input]), b"", 1);
     }
 }

@@ -193,6 +193,46 @@ fn what_is_forgotten_opens_another_map() {
 }
 
 #[test]
+fn jobs_are_listed_and_settled() {
+    let home = home();
+    assert_eq!(home.run(&["ledger", "jobs"]).out, "all jobs are settled\n");
+    let day = UNIX_EPOCH + Duration::from_hours(24 * 20_002);
+    block_on(async {
+        let ledger = open(&home).await;
+        let account = ledger.account(b"alice", "");
+        for (job, draws) in [("canary 1", 5), ("canary 2", 7), ("canary 3", 9)] {
+            ledger.reserve(&account, job, draws, 12.0, &Limits::default(), day).await.unwrap();
+        }
+        ledger.close().await;
+    });
+    let mut all = transcript(&["ledger", "jobs"], &home.run(&["ledger", "jobs"]));
+    let jobs = parse(&home.run(&["ledger", "jobs", "--json"]).out);
+    let name = |draws: u64| {
+        let jobs = jobs.as_array().unwrap();
+        let job = jobs.iter().find(|job| job["draws"] == draws).unwrap();
+        job["job"].as_str().unwrap()[..12].to_owned()
+    };
+    let settle = |args: &[&str]| {
+        let args = [&["ledger", "settle", "--ledger-key", "key"], args].concat();
+        transcript(&args, &home.run(&args))
+    };
+    all += &settle(&[&name(5)]);
+    all += &settle(&[&name(7), "--draws", "3"]);
+    all += &settle(&[&name(9), "--draws", "10"]);
+    all += &settle(&[&name(5)]);
+    all += &settle(&["canary 3"]);
+    all += &transcript(&["ledger", "jobs"], &home.run(&["ledger", "jobs"]));
+    assert!(
+        !all.replace("\"canary 3\"", "").replace("key canary 3", "").contains("canary"),
+        "{all}"
+    );
+    // two were settled: 5 and 3 draws; 9 are still reserved
+    let shown = parse(&home.run(&["ledger", "show", "--json"]).out);
+    assert_eq!(shown["all"]["draws"], 7 + 3 + 40 + 5 + 3 + 9);
+    insta::assert_snapshot!(all);
+}
+
+#[test]
 fn what_is_no_ledger_is_refused_without_a_word_of_its_password() {
     let home = Home::new();
     home.write("empty.db", "");

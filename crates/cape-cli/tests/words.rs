@@ -119,7 +119,10 @@ fn json_has_the_fields_that_are_documented_and_no_others() {
     ] {
         check(prompt, &home.json(&[&["perturb", prompt], flags].concat()));
     }
-    let ran = home.pipe("Alice\n\nBob's dog\n", &["perturb", "--lines", "--json"]);
+    let ran = home.pipe(
+        "Alice\n\nBob's dog\n",
+        &["perturb", "--input", "-", "--file-format", "txt", "--json"],
+    );
     let lines: Vec<Value> = ran.out.lines().map(parse).collect();
     for (prompt, release) in ["Alice", "", "Bob's dog"].iter().zip(&lines) {
         check(prompt, release);
@@ -284,7 +287,10 @@ fn a_word_becomes_the_same_in_a_prompt_and_in_all_lines() {
     let home = Home::new();
     let lines = format!("{NAMES}\n").repeat(20);
     let distinct = |args: &[&str]| {
-        let ran = home.pipe(lines.clone(), &[&["perturb", "--lines"], args].concat());
+        let ran = home.pipe(
+            lines.clone(),
+            &[&["perturb", "--input", "-", "--file-format", "txt"], args].concat(),
+        );
         assert_eq!(ran.code, 0, "{}", ran.err);
         let lines: std::collections::HashSet<String> = ran.out.lines().map(str::to_owned).collect();
         lines.len()
@@ -298,7 +304,10 @@ fn a_word_becomes_the_same_in_a_prompt_and_in_all_lines() {
     let (first, second) = out.split_once(". ").unwrap();
     assert_eq!(first, second);
     // prompts of one map see each other's words, whatever stands around them
-    let ran = home.pipe("Krzysztof\nhi Krzysztof\nKRZYSZTOF\n", &["perturb", "--lines"]);
+    let ran = home.pipe(
+        "Krzysztof\nhi Krzysztof\nKRZYSZTOF\n",
+        &["perturb", "--input", "-", "--file-format", "txt"],
+    );
     let lines: Vec<&str> = ran.out.lines().collect();
     // the first of a line has a capital
     let second = lines[1].split_once(' ').unwrap().1;
@@ -383,7 +392,7 @@ fn an_instruction_goes_out_as_it_is_before_the_release() {
     let out = home.works(&["perturb", "--instruction", instruction, NAMES]).out;
     let rest = out.strip_prefix(&format!("{instruction}\n")).unwrap();
     assert!(!rest.contains("Krzysztof") && rest.contains(" called "), "{out}");
-    let args = ["perturb", "--lines", "--instruction", "Say:"];
+    let args = ["perturb", "--input", "-", "--file-format", "txt", "--instruction", "Say:"];
     let ran = home.pipe("it is\nwe are\n", &args);
     assert_eq!(ran.out, "Say: It is\nSay: We are\n");
     // the statement speaks of the prompt alone
@@ -426,7 +435,7 @@ fn statements_in_words() {
         let ran = home.works(&args);
         all += &transcript(&args, &Ran { out: String::new(), ..ran });
     }
-    let lines = ["perturb", "--lines"];
+    let lines = ["perturb", "--input", "-", "--file-format", "txt"];
     let ran = home.pipe("Alice has asthma\n\nBob is 42\n", &lines);
     all += &transcript(&lines, &Ran { out: String::new(), ..ran });
     let kept = ["perturb", "--keep", "Alice", "Alice!"];

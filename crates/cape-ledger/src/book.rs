@@ -7,6 +7,7 @@ use sqlx::Row;
 use crate::cost::Cost;
 use crate::day::Day;
 use crate::error::{Error, Result};
+use crate::jobs::Job;
 use crate::micros::Micros;
 use crate::store::{Missing, Store, within};
 
@@ -58,6 +59,26 @@ impl Book {
             })
         });
         spending.collect()
+    }
+
+    /// The jobs that are not settled, ordered by day and name.
+    pub async fn jobs(&self) -> Result<Vec<Job>> {
+        let query = sqlx::query(
+            "SELECT job, spender, day, draws, micros FROM cape_job WHERE settled = -1 ORDER BY day, job",
+        );
+        let rows = within(query.fetch_all(self.store.pool())).await?;
+        let jobs = rows.iter().map(|row| {
+            let impossible = || Error::Damaged("a job's numbers are impossible");
+            let draws = u64::try_from(row.try_get::<i64, _>(3)?).map_err(|_| impossible())?;
+            let each = Micros::from_stored(row.try_get(4)?).ok_or_else(impossible)?;
+            Ok(Job {
+                name: row.try_get(0)?,
+                spender: row.try_get(1)?,
+                day: Day::from_stored(row.try_get(2)?),
+                reserved: Cost { draws, maps: 1, epsilon: each.times(draws) },
+            })
+        });
+        jobs.collect()
     }
 
     /// Fails if the database finds itself corrupted; SQLite reads all of it for that.

@@ -51,6 +51,15 @@ pub enum Error {
     /// Several have this name.
     #[error("several have names that begin like that")]
     Ambiguous,
+    /// The job was settled: it may draw no more.
+    #[error("the job was settled before")]
+    Settled,
+    /// Another job has this id.
+    #[error("a job of this id was reserved by another account, or for other draws")]
+    OtherJob,
+    /// A job made, or would make, more draws than it reserved.
+    #[error("a job has more draws than it reserved")]
+    Overdrawn,
     /// It is not the beginning of a name.
     #[error("a name is 8 to 64 hexadecimal digits")]
     Name,

@@ -133,7 +133,7 @@ async fn raise(
 }
 
 /// The first digits of a name, as a pattern of SQL.
-fn digits(name: &str) -> Result<String> {
+pub(crate) fn digits(name: &str) -> Result<String> {
     let is_digit = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
     let fits = (FEWEST..=64).contains(&name.len()) && name.bytes().all(is_digit);
     fits.then(|| format!("{name}%")).ok_or(Error::Name)

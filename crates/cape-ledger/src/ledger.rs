@@ -116,11 +116,7 @@ impl Ledger {
     ) -> Result<Cost> {
         let day = Day::of(now);
         let mut transaction = self.store.begin().await?;
-        // all spenders wait for this lock: what is spent cannot change before the end
-        let lock = "UPDATE cape_account SET micros = micros WHERE spender = '' AND day = -1";
-        if sqlx::query(lock).execute(&mut *transaction).await?.rows_affected() != 1 {
-            return Err(Error::Damaged("the account of all keys is gone"));
-        }
+        self.store.lock(&mut transaction).await?;
         let (passing_draws, passing_maps) = sorted.passing;
         let new = insert(&mut transaction, &sorted.draws).await?.saturating_add(passing_draws);
         let opened = insert(&mut transaction, &sorted.maps).await?;
@@ -244,7 +240,11 @@ async fn name(connection: &mut AnyConnection, account: &Account, draws: &[Draw])
     Ok(())
 }
 
-async fn spent(connection: &mut AnyConnection, who: &Spender, day: Day) -> Result<Each<Cost>> {
+pub(crate) async fn spent(
+    connection: &mut AnyConnection,
+    who: &Spender,
+    day: Day,
+) -> Result<Each<Cost>> {
     const IMPOSSIBLE: Error = Error::Damaged("a sum is impossible");
     let rows = sqlx::query(
         "SELECT spender, day, draws, maps, micros FROM cape_account
@@ -274,7 +274,7 @@ async fn spent(connection: &mut AnyConnection, who: &Spender, day: Day) -> Resul
     Ok(spent)
 }
 
-async fn write_down(
+pub(crate) async fn write_down(
     connection: &mut AnyConnection,
     who: &Spender,
     day: Day,

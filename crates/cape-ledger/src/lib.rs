@@ -2,7 +2,8 @@
 //!
 //! What a word becomes is drawn from the secret of a map. [`Ledger::charge`] gives such secrets out, once the
 //! draws are written to a database, SQLite or PostgreSQL, in one transaction; or it refuses. A draw that
-//! was paid for before costs nothing, and comes out the same. The database also remembers what upstream
+//! was paid for before costs nothing, and comes out the same. A job that is spread over workers
+//! [reserves](Ledger::reserve) its draws as a whole, and [settles](Ledger::settle) at its end. The database also remembers what upstream
 //! [answered](Ledger::remember). [`Book`] reads what was spent without the key.
 //!
 //! ```
@@ -47,6 +48,7 @@ mod cost;
 mod day;
 mod error;
 mod forget;
+mod jobs;
 mod key;
 mod ledger;
 mod limits;
@@ -62,6 +64,7 @@ pub use cost::Cost;
 pub use day::Day;
 pub use error::{Error, KeyError, Result};
 pub use forget::Forget;
+pub use jobs::{Job, Reservation};
 pub use key::{Key, Spender};
 pub use ledger::{Ledger, Receipt};
 pub use limits::{Each, Left, Limit, Limits, Over, Refusal};

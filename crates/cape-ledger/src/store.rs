@@ -10,7 +10,7 @@ use sqlx::{Any, AnyConnection, AnyPool, ConnectOptions, Connection, Executor, Ro
 use crate::error::{Error, Result};
 
 /// The version of the tables below.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 
 /// The longest time that one call of the database may take.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -22,7 +22,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 ///
 /// Spending is by a spender, or by all of them (''), on a day, or on all (-1). The sum of all and all is there
 /// from the beginning: whoever spends locks it first.
-const SCHEMA: [&str; 7] = [
+const SCHEMA: [&str; 8] = [
     "CREATE TABLE cape_ledger (version BIGINT NOT NULL, key_check BYTEA NOT NULL)",
     "CREATE TABLE cape_account (spender TEXT NOT NULL, day BIGINT NOT NULL,
         releases BIGINT NOT NULL, draws BIGINT NOT NULL CHECK (draws >= 0),
@@ -34,6 +34,12 @@ const SCHEMA: [&str; 7] = [
     "CREATE INDEX cape_generation_account ON cape_generation (account)",
     "CREATE TABLE cape_memory (place BYTEA PRIMARY KEY, sealed BYTEA NOT NULL, used BIGINT NOT NULL)",
     "CREATE INDEX cape_memory_used ON cape_memory (used)",
+    // draws are those reserved, micros the cost of one; settled is -1 while the job is open, and then the
+    // number of draws that were made
+    "CREATE TABLE cape_job (job TEXT PRIMARY KEY, account TEXT NOT NULL, spender TEXT NOT NULL,
+        day BIGINT NOT NULL, draws BIGINT NOT NULL CHECK (draws >= 0),
+        micros BIGINT NOT NULL CHECK (micros >= 0), map BYTEA NOT NULL,
+        settled BIGINT NOT NULL CHECK (settled BETWEEN -1 AND draws))",
 ];
 
 /// Room for one long message, which [`Store::probe`] takes and gives back.
@@ -142,6 +148,16 @@ impl Store {
             .await?)
     }
 
+    /// Waits for all others who spend: what is spent cannot change before the end of the transaction.
+    pub(crate) async fn lock(&self, connection: &mut AnyConnection) -> Result<()> {
+        let lock = "UPDATE cape_account SET micros = micros WHERE spender = '' AND day = -1";
+        if connection.execute(lock).await?.rows_affected() == 1 {
+            Ok(())
+        } else {
+            Err(Error::Damaged("the account of all keys is gone"))
+        }
+    }
+
     /// Fails if SQLite's file was removed or replaced: whatever is written to it would be lost.
     pub(crate) fn in_place(&self) -> Result<()> {
         match &self.file {
@@ -156,10 +172,7 @@ impl Store {
     /// permission or of a database.
     pub(crate) async fn probe(&self) -> Result<()> {
         let mut transaction = self.begin().await?;
-        let lock = "UPDATE cape_account SET micros = micros WHERE spender = '' AND day = -1";
-        if transaction.execute(lock).await?.rows_affected() != 1 {
-            return Err(Error::Damaged("the account of all keys is gone"));
-        }
+        self.lock(&mut transaction).await?;
         // no row, but the permission to write one is asked for
         let draw = "INSERT INTO cape_draw (draw) SELECT draw FROM cape_draw WHERE 1 = 0";
         transaction.execute(draw).await?;

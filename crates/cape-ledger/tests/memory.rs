@@ -84,15 +84,15 @@ async fn a_ledger_wants_its_own_key() {
 async fn a_ledger_of_another_version_is_left_alone() {
     for trial in trials().await {
         trial.open().await;
-        trial.tamper("UPDATE cape_ledger SET version = 3").await;
-        assert!(matches!(Ledger::open(&trial.url, trial.key()).await, Err(Error::Newer(3))));
-        assert!(matches!(Book::open(&trial.url).await, Err(Error::Newer(3))));
-        trial.tamper("UPDATE cape_ledger SET version = 1").await;
-        assert!(matches!(Ledger::open(&trial.url, trial.key()).await, Err(Error::Older(1))));
+        trial.tamper("UPDATE cape_ledger SET version = 4").await;
+        assert!(matches!(Ledger::open(&trial.url, trial.key()).await, Err(Error::Newer(4))));
+        assert!(matches!(Book::open(&trial.url).await, Err(Error::Newer(4))));
+        trial.tamper("UPDATE cape_ledger SET version = 2").await;
+        assert!(matches!(Ledger::open(&trial.url, trial.key()).await, Err(Error::Older(2))));
         let refused = Book::open(&trial.url).await.unwrap_err();
         assert_eq!(
             refused.to_string(),
-            "the ledger has version 1, which this program does not read any more"
+            "the ledger has version 2, which this program does not read any more"
         );
     }
 }

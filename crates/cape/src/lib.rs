@@ -28,7 +28,7 @@
 //!
 //! Most users need the names at the root alone:
 //!
-//! - a release: [`Sanitizer`], [`Cape`] with its [`Settings`] and [`Lexicon`], a [`Secret`];
+//! - a release: [`Sanitizer`], [`Cape`] with its [`Settings`] and [`Lexicon`], a [`Secret`], or a [`JobMap`] for many texts;
 //! - its parts: [`Release`], [`ReleasedWord`], [`Level`], [`Kind`], and [`ReleaseJson`] for machines;
 //! - its statement: [`Privacy`], [`Guarantee`], [`Epsilon`];
 //! - the way back: [`Restorer`].
@@ -46,6 +46,7 @@ mod context;
 mod embeddings;
 mod error;
 mod exponential;
+mod job;
 mod json;
 mod keep;
 pub mod kinds;
@@ -72,6 +73,7 @@ mod vocab;
 mod writing;
 
 pub use error::{Error, Result};
+pub use job::JobMap;
 pub use json::ReleaseJson;
 #[doc(inline)]
 pub use kinds::Kind;

@@ -88,6 +88,15 @@ impl Secret {
         Generator { inner: ChaCha20Rng::from_seed(seed), seeded: self.seeded }
     }
 
+    /// A secret for one part of what this one is for: draws of different parts are independent, and those
+    /// of a part can be repeated.
+    #[must_use]
+    pub fn part(&self, number: u64) -> Self {
+        // no key of a word begins like this: it would be the SHA-256 sum of a law
+        let name = [b"the secret of a part: ".as_slice(), &number.to_le_bytes()].concat();
+        Self::of(&mut self.generator(&name))
+    }
+
     /// Whether it was made from a seed.
     pub(crate) fn is_seeded(&self) -> bool {
         self.seeded
@@ -177,5 +186,9 @@ mod tests {
         assert_eq!(number(&seeded, b"a"), number(&Secret::seeded(7, 1), b"a"));
         assert_ne!(number(&seeded, b"a"), number(&Secret::seeded(7, 2), b"a"));
         assert_eq!(format!("{secret:?}"), "Secret");
+        let parts = [number(&secret.part(0), b"a"), number(&secret.part(1), b"a")];
+        assert!(parts[0] != parts[1] && !parts.contains(&number(&secret, b"a")));
+        assert_eq!(number(&secret.part(1), b"a"), parts[1]);
+        assert!(seeded.part(1).is_seeded() && !secret.part(1).is_seeded());
     }
 }

@@ -141,7 +141,7 @@ pub(crate) struct SampleArgs {
     pub(crate) confidence: f64,
 
     /// A command to test, which reads a prompt a line and writes a release a line, such as
-    /// 'cape perturb --lines --separate'; without it, this program draws
+    /// 'cape perturb --input - --file-format txt --separate'; without it, this program draws
     ///
     /// It is run twice, without a shell (write sh -c '…' for one), and must release each line on its
     /// own. It is held to the settings below, which should be its own, or to --claimed. Its stderr is

@@ -45,6 +45,38 @@ pub(crate) enum LedgerCommand {
     /// stays spent. Each map is another look at the same words: the service can compare what they became
     /// before and after. A forget that you choose because of what a word became is not covered by the promise.
     Forget(ForgetArgs),
+    /// List the jobs that are not settled: all that they reserved counts as spent
+    Jobs {
+        #[command(flatten)]
+        place: LedgerPlace,
+
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Close a job that will never go on
+    ///
+    /// Its secret is deleted, and what it reserved stays spent. With --draws, only that many draws stay spent: say
+    /// so only if you know that it made no more.
+    Settle(SettleArgs),
+}
+
+#[derive(Args)]
+pub(crate) struct SettleArgs {
+    /// The job, as `cape ledger jobs` names it
+    #[arg(value_name = "JOB")]
+    pub(crate) name: String,
+
+    /// The number of different draws that it made; the others are given back [default: all that it reserved]
+    #[arg(long, value_name = "N")]
+    pub(crate) draws: Option<u64>,
+
+    #[command(flatten)]
+    pub(crate) place: LedgerPlace,
+
+    /// Key file of the ledger [default: cape/ledger.key in the user's data folder]
+    #[arg(long, env = "CAPE_LEDGER_KEY", value_name = "FILE")]
+    pub(crate) ledger_key: Option<PathBuf>,
 }
 
 #[derive(Args)]

@@ -7,10 +7,12 @@ use std::time::SystemTime;
 
 use cape::lexicon::Lexicon;
 use cape::mechanism::cape::Cape;
-use cape_ledger::{Book, Cost, Day, Each, Forget, Key, Ledger, Left, Limits, Micros, Spending};
+use cape_ledger::{
+    Book, Cost, Day, Each, Forget, Job, Key, Ledger, Left, Limits, Micros, Spending,
+};
 use serde::Serialize;
 
-use crate::args::{ExportFormat, ForgetArgs, LedgerArgs, LedgerCommand};
+use crate::args::{ExportFormat, ForgetArgs, LedgerArgs, LedgerCommand, SettleArgs};
 use crate::failure::{Done, Failure, io};
 use crate::settings::{File, LedgerPlace, ProxySettings, Setting};
 use crate::{input, output};
@@ -29,6 +31,13 @@ pub(crate) fn run(args: &LedgerArgs) -> Done {
             export(&read(&url(&place.clone().or(file.ledger))?)?.0, *format)
         }
         LedgerCommand::Forget(args) => forget(args, file),
+        LedgerCommand::Jobs { place, json } => {
+            let url = url(&place.clone().or(file.ledger))?;
+            let jobs = wait(async { Ok(Book::open(&url).await?.jobs().await?) })?;
+            let rows: Vec<JobRow<'_>> = jobs.iter().map(JobRow::of).collect();
+            output::print(&if *json { output::json_pretty(&rows) } else { job_table(&rows) })
+        }
+        LedgerCommand::Settle(args) => settle(args, file),
     }
 }
 
@@ -70,7 +79,8 @@ fn read(url: &str) -> Done<(Vec<Spending>, u64)> {
     })
 }
 
-fn wait<T>(work: impl Future<Output = Done<T>>) -> Done<T> {
+/// Runs what waits for the database, to its end.
+pub(super) fn wait<T>(work: impl Future<Output = Done<T>>) -> Done<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| io("cannot wait for the database".into(), &error))?;
     runtime.block_on(work)
@@ -93,6 +103,51 @@ fn forget(args: &ForgetArgs, file: ProxySettings) -> Done {
         Ok::<_, Failure>(accounts)
     })?;
     output::print(&format!("accounts: {accounts}; what was spent stays spent\n"))
+}
+
+/// Closes a job that will never go on.
+fn settle(args: &SettleArgs, file: ProxySettings) -> Done {
+    let url = url(&args.place.clone().or(file.ledger))?;
+    let key = key(args.ledger_key.as_ref().or(file.ledger_key.as_ref()))?;
+    let back = wait(async {
+        let ledger = Ledger::open_existing(&url, Key::open_existing(&key)?).await?;
+        let back = ledger.settle_named(&args.name, args.draws).await?;
+        ledger.close().await;
+        Ok::<_, Failure>(back)
+    })?;
+    output::print(&format!("given back: {} draws, ε = {}\n", back.draws, back.epsilon))
+}
+
+/// A job as it is shown.
+#[derive(Serialize)]
+struct JobRow<'a> {
+    job: &'a str,
+    key: &'a str,
+    day: String,
+    draws: u64,
+    maps: u64,
+    epsilon: Micros,
+}
+
+impl<'a> JobRow<'a> {
+    fn of(job: &'a Job) -> Self {
+        let Cost { draws, maps, epsilon } = job.reserved;
+        let day = job.day.to_string();
+        Self { job: &job.name, key: &job.spender, day, draws, maps, epsilon }
+    }
+}
+
+fn job_table(jobs: &[JobRow<'_>]) -> String {
+    if jobs.is_empty() {
+        return "all jobs are settled\n".into();
+    }
+    let mut rows = vec![row(["day", "job", "key", "draws reserved", "ε reserved"])];
+    rows.extend(jobs.iter().map(|job| {
+        let cells = [job.draws.to_string(), job.epsilon.to_string()];
+        let [draws, epsilon] = cells;
+        [job.day.clone(), name(job.job), name(job.key), draws, epsilon]
+    }));
+    align(&rows, 3)
 }
 
 /// The words of a text, as the ledger names them: whatever their case, and with any profile.

@@ -84,7 +84,7 @@ pub(super) fn asked(args: &ServeArgs) -> Done<Asked> {
 }
 
 /// The ledger, made where there is none.
-fn open_ledger(proxy: &ProxySettings, runtime: &Runtime) -> Done<Ledger> {
+pub(super) fn open_ledger(proxy: &ProxySettings, runtime: &Runtime) -> Done<Ledger> {
     let url = ledger::url(&proxy.ledger)?;
     let key = ledger::key(proxy.ledger_key.as_ref())?;
     if proxy.ledger_key.is_none() || !proxy.ledger.is_given() {

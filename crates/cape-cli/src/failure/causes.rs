@@ -159,8 +159,11 @@ impl From<cape_ledger::Error> for Failure {
                 "name a new ledger with --ledger; what the old one counts must be added by hand"
             }
             E::NotFound(_) | E::Ambiguous | E::Name => {
-                "accounts are named by the header X-Cape-Account, keys by `cape ledger show`"
+                "accounts are named by the header X-Cape-Account, keys by `cape ledger show`, jobs by \
+                 `cape ledger jobs`"
             }
+            E::Refused(_) => "`cape ledger show` has what is left; nothing was reserved or drawn",
+            E::Settled | E::OtherJob | E::Overdrawn => "`cape ledger jobs` lists the open jobs",
             E::WrongKey => "give the key file that it was made with",
             E::Key(_) => {
                 "a key file holds 32 bytes and is its owner's alone (chmod 600), or root's and a group's to read (440)"

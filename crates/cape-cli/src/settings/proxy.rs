@@ -15,7 +15,7 @@ use super::{Setting, one_of, settings};
 
 /// Headings of `--help`; settings under them are no part of `-h`.
 const INSTRUCTIONS: &str = "System prompts";
-const LEDGER: &str = "Ledger and limits";
+pub(crate) const LEDGER: &str = "Ledger and limits";
 const ANSWERS: &str = "Answers";
 const TLS: &str = "Other machines";
 const PLAYGROUND: &str = "Playground";

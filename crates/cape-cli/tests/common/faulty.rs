@@ -1,4 +1,4 @@
-//! `cape perturb --lines` with a planted fault, for the tests of `cape audit sample --command`:
+//! `cape perturb --input -` with a planted fault, for the tests of `cape audit sample --command`:
 //! `faulty FAULT MODEL EPSILON`. Not for releases.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]

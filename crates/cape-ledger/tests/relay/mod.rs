@@ -1,6 +1,6 @@
 //! A wire to a database that can be cut.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(dead_code, clippy::unwrap_used, reason = "shared by tests")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};

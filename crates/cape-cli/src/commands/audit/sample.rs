@@ -6,13 +6,13 @@ use cape::audit::prompts::differing;
 use cape::audit::sample::{Claim, Draws, Run, WordDistribution, audit};
 use cape::audit::texts::compare;
 use cape::tokens::Tokens;
-use cape::{Cape, Epsilon, Notion, Sanitizer};
+use cape::{Cape, Epsilon, Notion, Sanitizer, Secret};
 use indicatif::ProgressBar;
 use rayon::prelude::*;
 
 use super::context::words;
 use crate::args::SampleArgs;
-use crate::commands::perturb::{SIDE_BY_SIDE, side_by_side};
+use crate::commands::perturb::SIDE_BY_SIDE;
 use crate::failure::{Done, Failure};
 use crate::mechanism::{Chosen, Loaded, OnTokens};
 use crate::{input, output, position};
@@ -227,18 +227,20 @@ fn commanded(args: &SampleArgs, command: &ReleaseCommand, prompts: [&str; 2]) ->
     Ok(Draws { runs })
 }
 
-/// Draws as `cape perturb --lines` does.
+/// Draws for each prompt by itself, as `cape perturb --input - --separate` does.
 fn drawn_here(args: &SampleArgs, sanitizer: &Sanitizer, prompts: [&str; 2]) -> Done<Draws> {
     let progress = progress(args);
-    let lines: Vec<(usize, Vec<u8>)> =
-        (0..2 * run_length(args)).map(|i| (i, prompts[i % 2].as_bytes().to_vec())).collect();
+    let texts: Vec<&str> = (0..2 * run_length(args)).map(|i| prompts[i % 2]).collect();
     let run = || -> Done<Run> {
-        let releases: Vec<Vec<String>> = lines
+        let releases: Vec<Vec<String>> = texts
             .par_chunks(SIDE_BY_SIDE)
-            .map(|lines| {
-                let releases = side_by_side(sanitizer, lines, None, None)?;
-                progress.inc(lines.len() as u64);
-                Ok(releases.into_iter().map(|(_, release)| release.text).collect())
+            .map(|texts| {
+                let secrets: Vec<Secret> =
+                    texts.iter().map(|_| Ok(Secret::fresh()?)).collect::<Done<_>>()?;
+                let secrets: Vec<&Secret> = secrets.iter().collect();
+                let releases = sanitizer.releases(texts, &secrets).map_err(|(_, error)| error)?;
+                progress.inc(texts.len() as u64);
+                Ok(releases.into_iter().map(|release| release.text).collect())
             })
             .collect::<Done<_>>()?;
         Ok(in_turn(releases.concat()))

@@ -19,7 +19,7 @@ impl ReleaseCommand {
             Some(words) if !words.is_empty() => Ok(Self(words)),
             _ => Err(Failure::usage(
                 "the value of --command is empty, or a quote in it is not closed",
-                "for example: --command 'cape perturb --lines --epsilon 1'",
+                "for example: --command 'cape perturb --input - --file-format txt --separate'",
             )),
         }
     }
