@@ -1,22 +1,18 @@
 //! Settings made into a mechanism.
 
-use std::sync::Arc;
-
 use cape::mechanism::cape as words;
-use cape::mechanism::cape_paper::{self, CapePaper};
-use cape::mechanism::{Baseline, Mechanism};
-use cape::tokens::{KeepList, Tokenizer, Utility};
-use cape::{About, Cape, Epsilon, Guarantee, Lexicon, Sanitizer, Shape, units};
-use cape_models::{BaselineKind, BaselineSettings, Device, Options, PreparedBaseline, WordSource};
+use cape::mechanism::cape_paper;
+use cape::tokens::Utility;
+use cape::{Cape, Epsilon, Lexicon, Sanitizer, Shape, units};
+use cape_models::{
+    BaselineKind, BaselineSettings, Device, OnTokens, Options, PreparedBaseline, WordSource,
+};
 
 use crate::failure::{Done, Failure};
 use crate::settings::{
     self, CapeSettings, File, MechanismName, PaperSettings, Settings, VectorSettings,
 };
 use crate::{load, output};
-
-/// ε of the mechanisms on tokens: the paper's usual.
-const EPSILON: f64 = 6.0;
 
 /// The sanitizer that these flags and the settings file ask for.
 pub(crate) fn sanitizer(flags: &Settings) -> Done<Sanitizer> {
@@ -28,7 +24,7 @@ pub(crate) fn sanitizer(flags: &Settings) -> Done<Sanitizer> {
 
 /// The paper's mechanism on the embedded model, with its usual settings.
 pub(crate) fn paper() -> Done<Sanitizer> {
-    let tokens = OnTokens::new(MechanismName::CapePaper, &Settings::default(), Vec::new())?;
+    let tokens = on_tokens(MechanismName::CapePaper, &Settings::default(), Vec::new())?;
     Ok(tokens.into_sanitizer())
 }
 
@@ -38,21 +34,6 @@ pub(crate) enum Loaded {
     Cape(Box<Cape>),
     /// A mechanism on tokens.
     Tokens(Box<OnTokens>),
-}
-
-/// A mechanism on tokens, with the tokenizer that cuts texts for it.
-pub(crate) struct OnTokens {
-    pub(crate) tokenizer: Arc<Tokenizer>,
-    pub(crate) keep: KeepList,
-    pub(crate) chosen: Chosen,
-    /// The user's own list of words to keep.
-    listed: Vec<String>,
-}
-
-/// Which of them.
-pub(crate) enum Chosen {
-    CapePaper(CapePaper, Device),
-    Baseline(Baseline, BaselineKind, String),
 }
 
 impl Loaded {
@@ -72,7 +53,7 @@ impl Loaded {
             let settings = words_settings(&settings.cape, keep)?;
             return Ok(Self::Cape(Box::new(Cape::new(Lexicon::embedded(), settings)?)));
         }
-        OnTokens::new(mechanism, &settings, keep).map(|tokens| Self::Tokens(Box::new(tokens)))
+        on_tokens(mechanism, &settings, keep).map(Self::Tokens)
     }
 }
 
@@ -88,73 +69,29 @@ fn on_pieces(flags: &VectorSettings) -> Done {
     }
 }
 
-impl OnTokens {
-    fn new(mechanism: MechanismName, settings: &Settings, listed: Vec<String>) -> Done<Self> {
-        let epsilon = Epsilon::new(settings.cape.epsilon.unwrap_or(EPSILON))?;
-        let paper = paper_settings(&settings.paper, epsilon)?;
-        let other = &settings.other;
-        let options = Options {
-            arithmetic: other.arithmetic.unwrap_or_default(),
-            kernel: load::kernel(other.kernel.as_deref())?,
-        };
-        let model =
-            || load::device(other.model.as_deref().unwrap_or(cape_models::DEFAULT), options);
-        let (tokenizer, mut keep, chosen) = if let MechanismName::Baseline(kind) = mechanism {
-            let prepared = prepared(kind, &settings.baseline, model)?;
-            let baseline = prepared.mechanism(epsilon)?;
-            let chosen = Chosen::Baseline(baseline, kind, prepared.about);
-            (prepared.tokenizer, prepared.keep, chosen)
-        } else {
-            let device = model()?;
-            let cape = CapePaper::new(Arc::clone(&device.model), paper)?;
-            let tokenizer = Arc::clone(&device.tokenizer);
-            (tokenizer, KeepList::default(), Chosen::CapePaper(cape, device))
-        };
-        tokenizer.keep(&listed.join("\n"), &mut keep).map_err(|error| {
-            Failure::from(error).during("the list of words to keep cannot be used")
-        })?;
-        Ok(Self { tokenizer, keep, chosen, listed })
-    }
-
-    pub(crate) fn into_sanitizer(self) -> Sanitizer {
-        let name = self.name();
-        let listed = self.listed.join("\u{1f}");
-        let epsilon = self.guarantee().nominal.get();
-        let (mechanism, words, what): (Box<dyn Mechanism>, _, _) = match self.chosen {
-            Chosen::CapePaper(cape, device) => {
-                let cape_paper::Settings { context, utility, bucket_count, .. } = *cape.settings();
-                let (l, d, model) =
-                    (utility.context_weight(), utility.distance_weight(), device.checksum());
-                let what = format!(
-                    "context={} lambda-l={l} lambda-d={d} buckets={bucket_count} model={}",
-                    context.as_str(),
-                    cape_models::short(&model),
-                );
-                (Box::new(cape), None, what)
-            }
-            Chosen::Baseline(baseline, _, about) => {
-                (Box::new(baseline), Some(about.clone()), about)
-            }
-        };
-        let fingerprint = format!("{name} epsilon={epsilon} {what} keep={listed}");
-        let about = About { mechanism: name, words, fingerprint };
-        Sanitizer::tokens(self.tokenizer, self.keep, mechanism, about)
-    }
-
-    pub(crate) fn guarantee(&self) -> Guarantee {
-        match &self.chosen {
-            Chosen::CapePaper(cape, _) => cape.guarantee(),
-            Chosen::Baseline(baseline, ..) => baseline.guarantee(),
-        }
-    }
-
-    /// The mechanism's name, as users write it.
-    pub(crate) fn name(&self) -> &'static str {
-        match &self.chosen {
-            Chosen::CapePaper(..) => "cape-paper",
-            Chosen::Baseline(_, kind, _) => kind.name(),
-        }
-    }
+/// A mechanism on tokens.
+fn on_tokens(
+    mechanism: MechanismName,
+    settings: &Settings,
+    listed: Vec<String>,
+) -> Done<Box<OnTokens>> {
+    let epsilon = Epsilon::new(settings.cape.epsilon.unwrap_or(OnTokens::EPSILON))?;
+    let paper = paper_settings(&settings.paper, epsilon)?;
+    let other = &settings.other;
+    let options = Options {
+        arithmetic: other.arithmetic.unwrap_or_default(),
+        kernel: load::kernel(other.kernel.as_deref())?,
+    };
+    let model = || load::device(other.model.as_deref().unwrap_or(cape_models::DEFAULT), options);
+    let tokens = if let MechanismName::Baseline(kind) = mechanism {
+        OnTokens::baseline(prepared(kind, &settings.baseline, model)?, epsilon)?
+    } else {
+        OnTokens::paper(model()?, paper)?
+    };
+    let kept = tokens
+        .keeping(listed)
+        .map_err(|error| Failure::from(error).during("the list of words to keep cannot be used"))?;
+    Ok(Box::new(kept))
 }
 
 /// The settings of Cape.

@@ -38,6 +38,7 @@ mod files;
 mod hub;
 mod names;
 mod network;
+mod on_tokens;
 mod options;
 mod sentence;
 mod vectors;
@@ -52,6 +53,7 @@ pub use files::{DEFAULT, Files, Precision, pack};
 pub use hub::{Hub, HubName, Pulled};
 #[cfg(feature = "hub")]
 pub use hub::{PullProgress, Remote, pull};
+pub use on_tokens::{Chosen, OnTokens};
 pub use options::{Arithmetic, Options};
 pub use sentence::{SentenceEncoder, cosine};
 pub use vectors::{CompactFile, LoadPhase, LoadProgress, SkippedWords, Vectors, WordList};

@@ -34,5 +34,7 @@ pub use playground::{
 pub use preset::Preset;
 pub use request::policy::{Action, Calls, Gate, Names, Policy, PolicyChanges, Removal, Results};
 pub use request::system::SystemLines;
+#[cfg(unix)]
+pub use server::serve_on;
 pub use server::{Service, check, router, run, run_playground};
 pub use settings::{Memory, Reloaded, Settings};

@@ -18,5 +18,7 @@ mod token;
 
 pub use live::check;
 pub use router::router;
+#[cfg(unix)]
+pub use run::serve_on;
 pub use run::{run, run_playground};
 pub use service::Service;

@@ -42,6 +42,7 @@ mod assemble;
 pub mod attack;
 pub mod audit;
 mod buckets;
+mod candidates;
 mod context;
 mod embeddings;
 mod error;
@@ -72,6 +73,7 @@ mod vectors;
 mod vocab;
 mod writing;
 
+pub use candidates::{Candidate, Candidates};
 pub use error::{Error, Result};
 pub use job::JobMap;
 pub use json::ReleaseJson;

@@ -5,12 +5,12 @@ use std::fmt::Write;
 use cape::mechanism::Mechanism;
 use cape::mechanism::cape_paper::{CapePaper, Explanation};
 use cape::tokens::TokenId;
-use cape_models::Device;
+use cape_models::{Chosen, Device};
 use serde::Serialize;
 
 use crate::args::ExplainArgs;
 use crate::failure::Done;
-use crate::mechanism::{Chosen, Loaded};
+use crate::mechanism::Loaded;
 use crate::{input, output, position};
 
 mod baseline;

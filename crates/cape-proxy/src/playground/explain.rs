@@ -1,9 +1,8 @@
 //! One word of a prompt: its exact law, and what else could stand behind the same release.
 
 use cape::levels::Key;
-use cape::lexicon::Listed;
 use cape::mechanism::cape::{Place, Plan};
-use cape::{Cape, Kind, Level, kinds};
+use cape::{Candidates, Cape, Kind, Level, kinds};
 use serde::Serialize;
 
 use super::refused::Refused;
@@ -76,116 +75,50 @@ impl<'a> Explanation<'a> {
             others: None,
         };
         let Some(key) = place.key.map(|key| &plan.keys[key]) else { return Ok(explained) };
-        let Some(law) = cape.law_of(key) else { return Ok(explained) };
+        let Some(all) = Candidates::new(cape, key) else { return Ok(explained) };
+        let law = all.law();
         let (epsilon, k, ranks) = (law.epsilon(), law.shape().k, law.len());
         explained.law = Some(LawOfWord { epsilon, k, ranks, near: law.first(k) });
-        let order = Order::new(cape, key);
-        let drawn = released.and_then(|released| order.find(cape, released));
+        let drawn = released.and_then(|released| all.find(released));
         let beyond = drawn.filter(|&rank| rank > SHOWN);
-        let candidate = |rank: usize| Candidate {
-            rank,
-            released: order.text(cape, rank),
-            similarity: order.similarity(rank),
-            probability: law.probability(rank),
+        let candidate = |rank: usize| {
+            let cape::Candidate { rank, released, similarity, probability, .. } = all.nth(rank);
+            Candidate { rank, released, similarity, probability }
         };
         explained.candidates = (1..=SHOWN.min(ranks)).chain(beyond).map(candidate).collect();
-        explained.listed = key.kind != Kind::Word || cape.own(key).is_some();
+        explained.listed = all.has_own();
         if place.level == Level::Protected {
-            explained.others = drawn.map(|rank| order.others(cape, place, rank));
+            explained.others = drawn.map(|rank| others(cape, place, key, &all, rank));
         }
         Ok(explained)
     }
 }
 
-/// What a key can become, from the first rank to the last.
-enum Order<'a> {
-    Words { order: Vec<Listed>, similarities: Vec<f32> },
-    Values { key: &'a Key, own: usize },
-}
-
-impl<'a> Order<'a> {
-    fn new(cape: &Cape, key: &'a Key) -> Self {
-        if key.kind == Kind::Word {
-            let similarities = cape.lexicon().similarities(&key.form);
-            Self::Words { order: cape.order(key), similarities }
-        } else {
-            Self::Values { key, own: key.form.parse().unwrap_or(0) }
-        }
-    }
-
-    fn text(&self, cape: &Cape, rank: usize) -> String {
-        match self {
-            Self::Words { order, .. } => cape.lexicon().word(order[rank - 1]).to_owned(),
-            Self::Values { key, own } => {
-                kinds::grid_text(key.kind, kinds::grid_nth(key.kind, *own, rank))
-            }
-        }
-    }
-
-    fn similarity(&self, rank: usize) -> Option<f32> {
-        match self {
-            Self::Words { order, similarities, .. } => Some(similarities[order[rank - 1].index()]),
-            Self::Values { .. } => None,
-        }
-    }
-
-    /// The rank of what was released. The place may have given it a capital.
-    fn find(&self, cape: &Cape, released: &str) -> Option<usize> {
-        match self {
-            Self::Words { order, .. } => {
-                let rank = |of: &dyn Fn(&str) -> bool| {
-                    order.iter().position(|&word| of(cape.lexicon().word(word))).map(|at| at + 1)
-                };
-                let lower = released.to_lowercase();
-                rank(&|word| word == released)
-                    .or_else(|| rank(&|word| word.to_lowercase() == lower))
-            }
-            Self::Values { key, .. } => {
-                let n = kinds::grid_len(key.kind);
-                (1..=n).find(|&rank| self.text(cape, rank) == released)
-            }
-        }
-    }
-
-    /// The true word, and those near what was released, each with the probability of that release.
-    fn others(&self, cape: &Cape, place: &Place, rank: usize) -> Others {
-        let released = self.text(cape, rank);
-        let mut words: Vec<Other> = match self {
-            Self::Words { order, .. } => {
-                let drawn = order[rank - 1].index();
-                let (near, _) = cape.key(Kind::Word, &released, place.unit.first);
-                let of = |word: &str| {
-                    let (key, _) = cape.key(Kind::Word, word, place.unit.first);
-                    let protected = key.level == Level::Protected;
-                    probability(cape, &key, drawn).filter(|_| protected)
-                };
-                let near = cape.order(&near).into_iter().take(OTHERS);
-                let words = near.map(|word| cape.lexicon().word(word).to_owned());
-                words.filter_map(|word| Some(Other { probability: of(&word)?, word })).collect()
-            }
-            Self::Values { key, .. } => {
-                let drawn = self.value(rank);
-                let value = |r| kinds::grid_nth(key.kind, drawn, r);
-                let near = (1..=OTHERS.min(kinds::grid_len(key.kind))).map(value);
-                near.filter_map(|value| {
-                    let own = Key { form: value.to_string(), ..(*key).clone() };
-                    let word = kinds::grid_text(key.kind, value);
-                    Some(Other { word, probability: probability(cape, &own, drawn)? })
-                })
-                .collect()
-            }
+/// The true word, and those near what was released, each with the probability of that release.
+fn others(cape: &Cape, place: &Place, key: &Key, all: &Candidates<'_>, rank: usize) -> Others {
+    let (released, drawn) = (all.text(rank), all.index(rank));
+    let mut words: Vec<Other> = if key.kind == Kind::Word {
+        let (near, _) = cape.key(Kind::Word, &released, place.unit.first);
+        let of = |word: &str| {
+            let (key, _) = cape.key(Kind::Word, word, place.unit.first);
+            let protected = key.level == Level::Protected;
+            probability(cape, &key, drawn).filter(|_| protected)
         };
-        words.sort_by(|a, b| b.probability.total_cmp(&a.probability));
-        Others { released, words }
-    }
-
-    /// The value at a rank, on the grid.
-    fn value(&self, rank: usize) -> usize {
-        match self {
-            Self::Words { .. } => 0,
-            Self::Values { key, own } => kinds::grid_nth(key.kind, *own, rank),
-        }
-    }
+        let near = cape.order(&near).into_iter().take(OTHERS);
+        let words = near.map(|word| cape.lexicon().word(word).to_owned());
+        words.filter_map(|word| Some(Other { probability: of(&word)?, word })).collect()
+    } else {
+        let value = |r| kinds::grid_nth(key.kind, drawn, r);
+        let near = (1..=OTHERS.min(kinds::grid_len(key.kind))).map(value);
+        let other = |value: usize| {
+            let own = Key { form: value.to_string(), ..key.clone() };
+            let word = kinds::grid_text(key.kind, value);
+            Some(Other { word, probability: probability(cape, &own, drawn)? })
+        };
+        near.filter_map(other).collect()
+    };
+    words.sort_by(|a, b| b.probability.total_cmp(&a.probability));
+    Others { released, words }
 }
 
 /// The exact probability with which a key becomes the word or the value at an index.

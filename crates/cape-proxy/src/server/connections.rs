@@ -12,8 +12,6 @@ use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::sync::Semaphore;
 
-use super::listen::Door;
-
 /// The time that the head of a request may take, and that a connection may wait for one.
 pub(super) const HEAD: Duration = Duration::from_secs(30);
 
@@ -22,7 +20,12 @@ pub(super) const HEAD: Duration = Duration::from_secs(30);
 const MOST: usize = 1024;
 
 /// Serves until it is told to stop, and then finishes the requests that have begun.
-pub(super) async fn serve(mut door: Door, router: Router, head: Duration, stop: impl Future) {
+pub(super) async fn serve(
+    mut door: impl Listener,
+    router: Router,
+    head: Duration,
+    stop: impl Future,
+) {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(head);
     let (graceful, mut stop) = (GracefulShutdown::new(), pin!(stop));
@@ -59,6 +62,7 @@ mod tests {
     use tokio::net::TcpStream;
     use tokio::sync::oneshot;
 
+    use super::super::listen::Door;
     use super::*;
 
     async fn open() -> (Door, SocketAddr) {

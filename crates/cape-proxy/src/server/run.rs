@@ -65,6 +65,21 @@ pub fn run(
     served
 }
 
+/// Serves on a socket of this machine until it is told to stop: for a process that has a runtime of its own. Who can
+/// reach the socket can use the proxy. Answers that were not sent back for so many days are forgotten.
+#[cfg(unix)]
+pub async fn serve_on(
+    service: &Arc<Service>,
+    remember_days: u32,
+    socket: tokio::net::UnixListener,
+    stop: impl Future,
+) {
+    let forgetting = tokio::spawn(forgets(Arc::clone(service), remember_days));
+    connections::serve(socket, router(Arc::clone(service)), HEAD, stop).await;
+    forgetting.abort();
+    let _ = tokio::time::timeout(CLOSING, service.releaser.ledger.close()).await;
+}
+
 /// Serves a playground and nothing else until the process is told to end; `ready` gets the address.
 pub fn run_playground(
     runtime: &Runtime,

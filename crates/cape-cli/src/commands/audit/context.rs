@@ -8,13 +8,14 @@ use cape::mechanism::Mechanism;
 use cape::mechanism::cape_paper::{CapePaper, Settings};
 use cape::rng;
 use cape::tokens::{Bucketed, Context, Outcome, TokenId, Tokens};
+use cape_models::Chosen;
 use rayon::prelude::*;
 use serde::Serialize;
 
 use super::{up, wanting};
 use crate::args::ContextAuditArgs;
 use crate::failure::{Done, Failure};
-use crate::mechanism::{Chosen, Loaded};
+use crate::mechanism::Loaded;
 use crate::{input, output, position};
 
 pub(super) mod words;

@@ -9,14 +9,14 @@ use cape::audit::{Extreme, Span};
 use cape::mechanism::cape_paper::{CapePaper, Position};
 use cape::sample::Share;
 use cape::tokens::{Context, TokenId, Vocab};
-use cape_models::BaselineKind;
+use cape_models::{BaselineKind, Chosen};
 use rayon::prelude::*;
 
 use self::report::{Found, Metric, Pair, Paper, PerOutput, Side, TokenAudit};
 use super::wanting;
 use crate::args::ExactAuditArgs;
 use crate::failure::{Done, Failure};
-use crate::mechanism::{Chosen, Loaded};
+use crate::mechanism::Loaded;
 use crate::{input, output, position};
 
 pub(super) fn run(args: &ExactAuditArgs) -> Done {

@@ -7,6 +7,7 @@ use cape::audit::sample::{Claim, Draws, Run, WordDistribution, audit};
 use cape::audit::texts::compare;
 use cape::tokens::Tokens;
 use cape::{Cape, Epsilon, Notion, Sanitizer, Secret};
+use cape_models::{Chosen, OnTokens};
 use indicatif::ProgressBar;
 use rayon::prelude::*;
 
@@ -14,7 +15,7 @@ use super::context::words;
 use crate::args::SampleArgs;
 use crate::commands::perturb::SIDE_BY_SIDE;
 use crate::failure::{Done, Failure};
-use crate::mechanism::{Chosen, Loaded, OnTokens};
+use crate::mechanism::Loaded;
 use crate::{input, output, position};
 
 mod command;

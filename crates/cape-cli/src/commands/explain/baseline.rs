@@ -4,13 +4,12 @@ use std::fmt;
 
 use cape::mechanism::{Baseline, Odds};
 use cape::tokens::{TokenId, Vocab};
-use cape_models::BaselineKind;
+use cape_models::{BaselineKind, OnTokens};
 use serde::Serialize;
 
 use super::{SHOWN, shares};
 use crate::args::ExplainArgs;
 use crate::failure::{Done, Failure};
-use crate::mechanism::OnTokens;
 
 #[derive(Serialize)]
 pub(super) struct BaselineExplanation<'a> {

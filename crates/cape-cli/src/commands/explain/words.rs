@@ -3,7 +3,7 @@
 use std::fmt;
 
 use cape::mechanism::cape::Plan;
-use cape::{Cape, Level, kinds};
+use cape::{Candidates, Cape, Level};
 use serde::Serialize;
 
 use super::SHOWN;
@@ -71,31 +71,18 @@ impl<'a> WordExplanation<'a> {
         let key = place.key.map(|key| &plan.keys[key]).ok_or_else(|| {
             Failure::new("this word is sent unchanged", "it is on the list of words to keep")
         })?;
-        let law = cape.law_of(key).ok_or_else(|| {
+        let all = Candidates::new(cape, key).ok_or_else(|| {
             Failure::new(
                 format!("this {} is replaced by a random one, whatever it was", key.kind.as_str()),
                 "there is no distribution to show: the release says nothing of the original",
             )
         })?;
+        let law = all.law();
         let shown = if args.all { law.len() } else { SHOWN.min(law.len()) };
-        let (order, similarities) = if key.kind == kinds::Kind::Word {
-            let order = cape.order(key);
-            let similarities = cape.lexicon().similarities(&key.form);
-            (order, similarities)
-        } else {
-            (Vec::new(), Vec::new())
-        };
         let candidate = |rank: usize| {
-            let (released, similarity) = if let Some(&word) = order.get(rank - 1) {
-                (cape.lexicon().word(word).to_owned(), Some(similarities[word.index()]))
-            } else {
-                let own = key.form.parse().unwrap_or(0);
-                (kinds::grid_text(key.kind, kinds::grid_nth(key.kind, own, rank)), None)
-            };
-            let (weight, probability) = (law.weight(rank), law.probability(rank));
+            let cape::Candidate { rank, released, similarity, weight, probability } = all.nth(rank);
             Candidate { rank, released, similarity, weight, probability }
         };
-        let can_be_drawn = key.kind != kinds::Kind::Word || cape.own(key).is_some();
         Ok(Self {
             word: args.word,
             original: place.unit.of(text),
@@ -108,7 +95,7 @@ impl<'a> WordExplanation<'a> {
             ranks: law.len(),
             total_weight: law.total(),
             candidates: (1..=shown).map(candidate).collect(),
-            own_rank: can_be_drawn.then_some(1),
+            own_rank: all.has_own().then_some(1),
         })
     }
 }

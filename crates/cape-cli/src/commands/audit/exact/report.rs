@@ -3,10 +3,10 @@
 use std::fmt;
 
 use cape::audit::{Findings, baseline};
+use cape_models::{Chosen, OnTokens};
 use serde::Serialize;
 
 use super::super::up;
-use crate::mechanism::{Chosen, OnTokens};
 
 /// The findings, whichever the mechanism.
 #[derive(Serialize)]
