@@ -15,7 +15,7 @@ EXAMPLES = ROOT / "python/examples"
 
 def blocks(page):
     """The Python code of a page that can run, as one program."""
-    found = re.findall(r"(<!-- not run: .+? -->\n)?```python\n(.*?)```", page.read_text(), re.DOTALL)
+    found = re.findall(r"(<!-- not run: [^\n]+ -->\n)?```python\n(.*?)```", page.read_text(), re.DOTALL)
     return "\n".join(code for skipped, code in found if not skipped)
 
 
@@ -53,4 +53,5 @@ def test_stubs_and_sources_are_typed():
 
 
 def test_the_stubs_are_those_of_the_module():
-    run("mypy.stubtest", "cape_dp._cape_dp")
+    only_in_stubs = str(ROOT / "python/tests/only_in_stubs.txt")
+    run("mypy.stubtest", "cape_dp._cape_dp", "--ignore-missing-stub", "--allowlist", only_in_stubs)
