@@ -44,7 +44,7 @@ def test_the_notebook_runs_and_shows_the_changes():
 
 
 def run(*command):
-    done = subprocess.run([sys.executable, "-m", *command], cwd=ROOT / "python", capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-m", *command], cwd=ROOT / "python/tests", capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
