@@ -38,8 +38,8 @@ def test_an_example_runs(example, tmp_path):
 def test_the_notebook_runs_and_shows_the_changes():
     notebook = nbformat.read(EXAMPLES / "first_steps.ipynb", as_version=4)
     assert not any(cell.get("outputs") for cell in notebook.cells), "it is kept without outputs"
-    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
-    shown = [output.data for cell in notebook.cells for output in cell.get("outputs", []) if "data" in output]
+    done = nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+    shown = [output.data for cell in done.cells for output in cell.get("outputs", []) if "data" in output]
     assert any("<ins" in data.get("text/html", "") for data in shown)
 
 
