@@ -71,7 +71,7 @@ class Cape:
     @property
     def fingerprint(self) -> str: ...
     @overload
-    def perturb(self, texts: str, *, secret: Secret | None = None, account: Account | None = None) -> Release: ...
+    def perturb(self, texts: str, *, secret: Secret | None = None, account: Account | None = None) -> Release: ...  # type: ignore[overload-overlap]
     @overload
     def perturb(
         self, texts: ArrowStream | ArrowArray, *, secret: Secret | None = None, account: Account | None = None
@@ -87,7 +87,7 @@ class Cape:
         """
 
     @overload
-    def perturb_async(
+    def perturb_async(  # type: ignore[overload-overlap]
         self, texts: str, *, secret: Secret | None = None, account: Account | None = None
     ) -> Coroutine[Any, Any, Release]: ...
     @overload
@@ -112,7 +112,7 @@ class Cape:
     def plan(self, text: str) -> Plan:
         """A text's words before any draw: nothing is spent."""
 
-    def explain(self, text: str, word: int, *, most: int | None = 20) -> Explanation:
+    def explain(self, text: str, word: int, *, most: int | None = ...) -> Explanation:
         """The exact distribution of one word of a text, by its number in the plan; at most so many candidates."""
 
     def __hash__(self) -> int: ...
@@ -365,7 +365,7 @@ class Mechanism:
         name: MechanismName,
         epsilon: float = 6.0,
         *,
-        model: str = "default",
+        model: str = ...,
         keep: Sequence[str] = ...,
         context: Literal["raw", "released"] | None = None,
         lambda_l: float | None = None,
@@ -386,7 +386,7 @@ class Mechanism:
     @property
     def fingerprint(self) -> str: ...
     @overload
-    def perturb(self, texts: str, *, seed: int | None = None) -> Release: ...
+    def perturb(self, texts: str, *, seed: int | None = None) -> Release: ...  # type: ignore[overload-overlap]
     @overload
     def perturb(self, texts: ArrowStream | ArrowArray, *, seed: int | None = None) -> Column: ...
     @overload
@@ -394,7 +394,7 @@ class Mechanism:
         """Releases one text, several, or a column of them: each token is drawn for anew. A seed is for experiments."""
 
     @overload
-    def perturb_async(self, texts: str, *, seed: int | None = None) -> Coroutine[Any, Any, Release]: ...
+    def perturb_async(self, texts: str, *, seed: int | None = None) -> Coroutine[Any, Any, Release]: ...  # type: ignore[overload-overlap]
     @overload
     def perturb_async(
         self, texts: ArrowStream | ArrowArray, *, seed: int | None = None

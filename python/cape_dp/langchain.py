@@ -103,7 +103,7 @@ class CapeMiddleware(AgentMiddleware):
         of_others = iter(self._cape.perturb([text for is_users, text in drawn if not is_users], **self._known_from))
         releases = iter([next(of_users if is_users else of_others) for is_users, _ in drawn])
         said: list[Release | str] = []
-        sent: list[BaseMessage] = []
+        sent: list[Any] = []
         for message in messages:
             own = _own_words(message)
             if own is None:

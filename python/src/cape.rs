@@ -173,8 +173,9 @@ impl Cape {
         let lists =
             [("protect", &given.protect), ("ordinary", &given.ordinary), ("keep", &given.keep)];
         let lists = lists.iter().filter(|(_, words)| !words.is_empty());
-        let lists: String =
-            lists.map(|(name, words)| format!(", {name}=<{} words>", words.len())).collect();
+        let lists = lists.fold(String::new(), |all, (name, words)| {
+            format!("{all}, {name}=<{} words>", words.len())
+        });
         let alpha = given.shape.alpha.map_or(String::new(), |alpha| format!(", alpha={alpha}"));
         format!(
             "Cape(epsilon={}, profile='{}', k={}{alpha}{lists})",

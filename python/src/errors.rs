@@ -24,7 +24,10 @@ mod python {
     import_exception!(cape_dp._errors, SecretError);
     import_exception!(cape_dp._errors, SettingError);
 }
-use python::*;
+use python::{
+    BudgetError, CapeError, ControlCharacterError, EntropyError, EpsilonError, KeyFileError,
+    LedgerError, ModelError, PhraseError, ProxyError, ScriptError, SecretError, SettingError,
+};
 
 /// An error with its causes, in one line.
 fn line(error: &dyn StdError) -> String {

@@ -1,6 +1,6 @@
 //! `Ledger` and `Account`: the same budget as the proxy's.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -269,7 +269,7 @@ impl Account {
 }
 
 /// Opens a ledger once more.
-pub(crate) fn open(py: Python<'_>, place: &str, key: &PathBuf) -> PyResult<cape_ledger::Ledger> {
+pub(crate) fn open(py: Python<'_>, place: &str, key: &Path) -> PyResult<cape_ledger::Ledger> {
     let opened = wait(py, async { cape_ledger::Ledger::open(place, Key::open(key)?).await })?;
     opened.map_err(|error| errors::ledger(&error))
 }

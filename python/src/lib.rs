@@ -3,6 +3,13 @@
 //! Each file is a class or a few that belong together. What they compute is in the other crates; here it is given
 //! Python's types, without the interpreter's lock while it is computed.
 
+#![allow(
+    clippy::needless_pass_by_value,
+    clippy::struct_field_names,
+    clippy::unused_self,
+    reason = "methods and attributes are as Python has them"
+)]
+
 mod attack;
 mod audit;
 mod cape;

@@ -181,7 +181,7 @@ impl Given {
                 OnTokens::baseline(prepared, epsilon).map_err(|error| errors::models(&error))?
             }
             None if self.name == "cape-paper" => {
-                self.fits("cape-paper", &self.of_baselines())?;
+                Self::fits("cape-paper", &self.of_baselines())?;
                 let device =
                     cape_models::load(&self.model).map_err(|error| errors::models(&error))?;
                 let paper = self.paper(epsilon)?;
@@ -199,7 +199,7 @@ impl Given {
     }
 
     /// Fails if a setting was given that has no meaning for a mechanism.
-    fn fits(&self, name: &str, others: &[(&str, bool)]) -> PyResult<()> {
+    fn fits(name: &str, others: &[(&str, bool)]) -> PyResult<()> {
         match others.iter().find(|(_, given)| *given) {
             Some((setting, _)) => {
                 Err(errors::setting(format!("{setting} has no meaning for {name}")))
@@ -245,20 +245,20 @@ impl Given {
 
     fn prepared(&self, kind: BaselineKind) -> PyResult<PreparedBaseline> {
         use BaselineKind as B;
-        self.fits(kind.name(), &self.of_paper())?;
+        Self::fits(kind.name(), &self.of_paper())?;
         let plus = [
             ("sensitive_share", self.sensitive_share.is_some()),
             ("frequent_drawn", self.frequent_drawn.is_some()),
         ];
         if kind != B::SantextPlus {
-            self.fits(kind.name(), &plus)?;
+            Self::fits(kind.name(), &plus)?;
         }
         if !matches!(kind, B::Custext | B::CustextPlus) {
-            self.fits(kind.name(), &[("list_size", self.list_size.is_some())])?;
+            Self::fits(kind.name(), &[("list_size", self.list_size.is_some())])?;
         }
         if kind == B::Inferdpt && self.vectors.is_none() {
             let on_pieces = [("corpus", self.corpus.is_some()), ("words", self.words.is_some())];
-            self.fits("inferdpt on the pieces of the device model", &on_pieces)?;
+            Self::fits("inferdpt on the pieces of the device model", &on_pieces)?;
         }
         let default = BaselineSettings::new(kind);
         let unknown = self.unknown.as_deref();
@@ -275,17 +275,13 @@ impl Given {
             ..default
         };
         let progress = &mut |_, _| ();
-        let prepared = match &self.vectors {
-            Some(path) => {
-                let vectors = Vectors::load(path, &mut |_| ());
-                let vectors = Box::new(vectors.map_err(|error| errors::models(&error))?);
-                PreparedBaseline::new(&settings, WordSource::Vectors(vectors, path), progress)
-            }
-            None => {
-                let device =
-                    cape_models::load(&self.model).map_err(|error| errors::models(&error))?;
-                PreparedBaseline::new(&settings, WordSource::Device(&device), progress)
-            }
+        let prepared = if let Some(path) = &self.vectors {
+            let vectors = Vectors::load(path, &mut |_| ());
+            let vectors = Box::new(vectors.map_err(|error| errors::models(&error))?);
+            PreparedBaseline::new(&settings, WordSource::Vectors(vectors, path), progress)
+        } else {
+            let device = cape_models::load(&self.model).map_err(|error| errors::models(&error))?;
+            PreparedBaseline::new(&settings, WordSource::Device(&device), progress)
         };
         prepared.map_err(|error| errors::models(&error))
     }

@@ -1,5 +1,7 @@
 //! A released text, its words, and what is promised of it.
 
+use std::fmt::Write;
+
 use cape::mechanism::cape::Place;
 use cape::{ReleasedWord, Restorer, Sanitizer, Wanted};
 use pyo3::prelude::*;
@@ -336,15 +338,18 @@ fn html(original: &str, words: &[Word], privacy: &Privacy) -> String {
         if own == released {
             page += &released;
         } else {
-            page += &format!("<del style=\"color:#b31d28\">{own}</del>");
-            page += &format!("<ins style=\"color:#176f2c\">{released}</ins>");
+            let _ = write!(
+                page,
+                "<del style=\"color:#b31d28\">{own}</del><ins style=\"color:#176f2c\">{released}</ins>"
+            );
         }
     }
     page += &between(at, chars.len());
     let Privacy {
         draws, guarantee: Guarantee { epsilon_protected, epsilon_any, notion, .. }, ..
     } = privacy;
-    page += &format!(
+    let _ = write!(
+        page,
         "</div><small>ε = {epsilon_protected} between protected words, {epsilon_any} between any two words ({}); \
          {draws} draws</small>",
         escaped(notion)

@@ -42,8 +42,9 @@ def test_several_texts_share_one_map_and_a_secret_lasts():
     secret = Secret()
     once = cape.perturb("Alice met Zoltan.", secret=secret)
     again = cape.perturb(["Zoltan met Alice."], secret=Secret.from_bytes(secret.reveal()))[0]
-    released = {word.original: word.released for word in once.words}
-    assert {word.original: word.released for word in again.words} == released
+    # a first place gives a capital
+    released = {word.original: word.released.lower() for word in once.words}
+    assert {word.original: word.released.lower() for word in again.words} == released
     # without it there are other draws: all 20 the same has a probability of e^-40 at most
     assert len({cape.perturb("Zoltan").text for _ in range(20)}) > 1
     assert cape.perturb([]) == []

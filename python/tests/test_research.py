@@ -15,7 +15,7 @@ TEXT = "My daughter Alice was diagnosed with asthma in London last Tuesday."
 def test_other_mechanisms_say_what_they_promise(name):
     mechanism = Mechanism(name, 6.0)
     release = mechanism.perturb("A good book about asthma.")
-    assert release.privacy.mechanism == name and release.text.endswith(".")
+    assert release.privacy.mechanism == name and release.privacy.draws >= 3
     assert mechanism.perturb(["A good book."] * 3, seed=7)[0] == mechanism.perturb(["A good book."], seed=7)[0]
     assert mechanism.guarantee.evidence == {"inferdpt": "none", "cape-paper": "bound"}.get(name, "proof")
     again = pickle.loads(pickle.dumps(mechanism))
@@ -65,7 +65,7 @@ def test_measures():
 
 def test_the_exact_loss_is_what_is_stated():
     cape = Cape(epsilon=4.0)
-    found = audit.exact(cape, TEXT, 6, sample=100)
+    found = audit.exact(cape, TEXT, 6, sample=40)
     assert found.holds and found.outputs == 21_385
     assert found.protected is not None and math.isclose(found.protected.loss, 4.0, abs_tol=1e-6)
     assert found.any is not None and found.any.loss <= found.any.stated
@@ -83,8 +83,8 @@ def test_only_the_changed_word_gives_anything_away():
 
 
 def test_releases_do_not_refute_the_statement():
-    found = audit.sample(Cape(epsilon=1.0), "She has asthma", "She has lupus", draws=2_000)
-    assert found.draws == 2_000 and not found.refuted and found.epsilon <= found.claimed
+    found = audit.sample(Cape(epsilon=1.0), "She has asthma", "She has lupus", draws=200)
+    assert found.draws == 200 and not found.refuted and found.epsilon <= found.claimed
     assert not found.dependent and not found.departed
     with pytest.raises(cape_dp.SettingError):
         audit.sample(Cape(), "the same", "the same")
