@@ -53,6 +53,7 @@ impl CapeJson {
 impl Files {
     /// The embedded model.
     #[cfg(embedded_model)]
+    #[expect(clippy::unnecessary_wraps, reason = "a package may have none")]
     pub(crate) fn embedded() -> Result<Self> {
         Ok(Self {
             config: include_bytes!("../../default/config.json").into(),
