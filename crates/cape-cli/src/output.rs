@@ -169,7 +169,9 @@ impl<'a> Statement<'a> {
         let sum = up(self.guarantee.prompt(self.totals.draws));
         match self.totals.prompts {
             1 => format!("{words}: {would}ε = {longest} for the whole prompt"),
-            _ => format!("{prompts}{words}: {would}ε = {longest} for the longest, {sum} in all"),
+            _ => format!(
+                "{prompts}{words}: {would}ε = {longest} for the longest, at most {sum} in all"
+            ),
         }
     }
 
