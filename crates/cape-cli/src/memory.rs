@@ -35,9 +35,14 @@ fn read(path: &Path, file: File) -> Done<Secret> {
     })
 }
 
+/// Bytes in hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"))
+}
+
 fn make(path: &Path) -> Done<Secret> {
     let bytes = Secret::bytes()?;
-    let hex = bytes.iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"));
+    let hex = hex(&bytes);
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::{Done, Failure, io};
+use crate::memory;
 use crate::output::Totals;
 
 /// The version of the checkpoint below.
@@ -76,8 +77,7 @@ impl Identity {
 
 /// SHA-256 in hexadecimal digits.
 pub(super) fn sum(bytes: &[u8]) -> String {
-    let sum = ring::digest::digest(&ring::digest::SHA256, bytes);
-    sum.as_ref().iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"))
+    memory::hex(ring::digest::digest(&ring::digest::SHA256, bytes).as_ref())
 }
 
 /// The names of the files in the folder of a job.
