@@ -196,8 +196,11 @@ fn rows(count: usize) -> String {
 
 /// A job that can be killed.
 fn start(home: &Home, args: &[&str]) -> std::process::Child {
-    Command::new(env!("CARGO_BIN_EXE_cape"))
-        .args(args)
+    spawn(home, Command::new(env!("CARGO_BIN_EXE_cape")).args(args))
+}
+
+fn spawn(home: &Home, command: &mut Command) -> std::process::Child {
+    command
         .current_dir(home.0.path())
         .env("XDG_DATA_HOME", home.path("data"))
         .stdin(Stdio::null())
@@ -298,18 +301,17 @@ struct Killed<'a> {
 }
 
 impl<'a> Killed<'a> {
-    /// Kills a job once it has written down some rows.
+    /// Lets the system kill a job at half its output: the first rows are written down by then.
     fn new(home: &'a Home) -> Self {
-        let args = ["perturb", "--input", "in.jsonl", "--output", "out.jsonl", "--field", "prompt"];
-        let folder = home.path("out.jsonl.cape-job");
-        let mut child = start(home, &args);
-        let killed = Self { home, folder };
-        while killed.state().is_none_or(|state| state["rows"] == 0) {
-            assert!(child.try_wait().unwrap().is_none(), "it ended too soon");
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        child.kill().unwrap();
-        child.wait().unwrap();
+        let most = std::fs::metadata(home.path("in.jsonl")).unwrap().len() / 2 / 512;
+        let limited = format!("ulimit -f {most}; exec \"$0\" \"$@\"");
+        let mut command = Command::new("sh");
+        command.args(["-c", &limited, env!("CARGO_BIN_EXE_cape"), "perturb"]);
+        command.args(["--input", "in.jsonl", "--output", "out.jsonl", "--field", "prompt"]);
+        let status = spawn(home, &mut command).wait().unwrap();
+        assert!(status.signal().is_some(), "{status}");
+        let killed = Self { home, folder: home.path("out.jsonl.cape-job") };
+        assert!(killed.state().unwrap()["rows"].as_u64() > Some(0));
         killed
     }
 
@@ -374,7 +376,7 @@ fn a_job_goes_on_with_the_same_settings_and_input_alone() {
 #[test]
 fn every_end_of_a_job_may_be_repeated() {
     let home = Home::new();
-    home.write("in.jsonl", rows(3000));
+    home.write("in.jsonl", rows(6000));
     let killed = Killed::new(&home);
     let keep = |name: &str| std::fs::read(killed.folder.join(name)).unwrap();
     let (secret, mut state) = (keep("secret"), killed.state().unwrap());
@@ -385,9 +387,9 @@ fn every_end_of_a_job_may_be_repeated() {
     assert_eq!(killed.again(&[]).code, 0);
     let read = |name: &str| std::fs::read(home.path(name)).unwrap();
     let (out, rejected) = (read("out.jsonl"), read("out.jsonl.rejected.jsonl"));
-    assert_eq!(String::from_utf8(out.clone()).unwrap().lines().count(), 3000);
+    assert_eq!(String::from_utf8(out.clone()).unwrap().lines().count(), 6000);
     let refused = String::from_utf8(rejected.clone()).unwrap().lines().count();
-    state["rows"] = 3000.into();
+    state["rows"] = 6000.into();
     state["refused"] = refused.into();
     state["released"] = out.len().into();
     state["refused_bytes"] = rejected.len().into();

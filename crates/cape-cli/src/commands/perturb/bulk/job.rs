@@ -113,7 +113,8 @@ pub(super) struct Job {
     pub(super) state: State,
     /// Whether it goes on after a kill.
     resumes: bool,
-    checked: Instant,
+    /// The last checkpoint of this run that counts rows.
+    checked: Option<Instant>,
 }
 
 /// A job whose rows are all done.
@@ -173,8 +174,7 @@ impl Job {
         let files = open(ROWS, state.released)
             .and_then(|released| Ok((released, open(REFUSED, state.refused_bytes)?)));
         let (released, refused) = files.map_err(|error| folder.failed(&error))?;
-        let checked = Instant::now();
-        Ok(Found::Going(Self { folder, released, refused, state, resumes, checked }))
+        Ok(Found::Going(Self { folder, released, refused, state, resumes, checked: None }))
     }
 
     /// The file for the secret of the job's own map.
@@ -201,9 +201,14 @@ impl Job {
         Ok(())
     }
 
-    /// A checkpoint, if the last one is some time ago.
+    /// A checkpoint, if there is none of this run's rows or the last one is some time ago.
     pub(super) fn tick(&mut self) -> Done {
-        if self.checked.elapsed() < BETWEEN { Ok(()) } else { self.checkpoint() }
+        if self.checked.is_some_and(|last| last.elapsed() < BETWEEN) {
+            return Ok(());
+        }
+        self.checkpoint()?;
+        self.checked = Some(Instant::now());
+        Ok(())
     }
 
     fn checkpoint(&mut self) -> Done {
@@ -215,9 +220,7 @@ impl Job {
             }
             Ok(())
         };
-        sync().map_err(|error| self.folder.failed(&error))?;
-        self.checked = Instant::now();
-        Ok(())
+        sync().map_err(|error| self.folder.failed(&error))
     }
 
     /// Writes down that all rows are done.
