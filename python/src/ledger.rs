@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use cape::Sanitizer;
 use cape::sanitizer::written;
-use cape_ledger::{Book, Draw, Each, Key, Lasts, Limits, Map, Micros, Whose};
+use cape_ledger::{Book, DataFolder, Draw, Each, Key, Lasts, Limits, Map, Micros, Whose};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -70,11 +70,11 @@ impl Ledger {
     ) -> PyResult<Self> {
         let place = match place.or_else(|| std::env::var("CAPE_LEDGER").ok()) {
             Some(place) => place,
-            None => in_data_folder("ledger.db")?.to_string_lossy().into_owned(),
+            None => data_folder()?.ledger(),
         };
         let key = match key.or_else(|| std::env::var_os("CAPE_LEDGER_KEY").map(PathBuf::from)) {
             Some(key) => key,
-            None => in_data_folder("ledger.key")?,
+            None => data_folder()?.key(),
         };
         let limits = Limits {
             key_day: limit_key_day.map(limit).transpose()?,
@@ -285,17 +285,11 @@ fn limit(epsilon: f64) -> PyResult<Micros> {
         .map_err(|_| errors::setting("a limit is a number of ε that is not negative"))
 }
 
-/// A file of this name in the user's data folder, which is made for its owner alone.
-fn in_data_folder(name: &str) -> PyResult<PathBuf> {
-    let folder = dirs::data_dir()
-        .ok_or_else(|| {
-            errors::setting("there is no data folder: name the ledger and its key file")
-        })?
-        .join("cape");
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(&folder).map_err(|error| errors::internal(&error))?;
-    Ok(folder.join(name))
+/// Where the ledger and its key are if nobody says so, made where it is missing.
+fn data_folder() -> PyResult<DataFolder> {
+    let folder = DataFolder::of_user().ok_or_else(|| {
+        errors::setting("there is no data folder: name the ledger and its key file")
+    })?;
+    folder.make().map_err(|error| errors::internal(&error))?;
+    Ok(folder)
 }

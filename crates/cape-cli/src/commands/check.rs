@@ -196,7 +196,7 @@ fn answers(settings: &Settings) -> String {
 /// The state of the ledger, which is opened if it is there and not made if it is not.
 fn ledger_state(proxy: &ProxySettings) -> Done<String> {
     let url = ledger::url(&proxy.ledger)?;
-    let key = proxy.ledger_key.clone().map_or_else(|| ledger::data("ledger.key"), Ok)?;
+    let key = ledger::key(proxy.ledger_key.as_ref())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| io("cannot wait for the database".into(), &error))?;
     // a URL can hold a password

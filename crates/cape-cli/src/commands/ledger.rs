@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use cape::lexicon::Lexicon;
 use cape::mechanism::cape::Cape;
 use cape_ledger::{
-    Book, Cost, Day, Each, Forget, Job, Key, Ledger, Left, Limits, Micros, Spending,
+    Book, Cost, DataFolder, Day, Each, Forget, Job, Key, Ledger, Left, Limits, Micros, Spending,
 };
 use serde::Serialize;
 
@@ -54,21 +54,20 @@ pub(super) fn view(place: &LedgerPlace, limits: &Limits) -> Done<serde_json::Val
 pub(super) fn url(place: &LedgerPlace) -> Done<String> {
     match &place.ledger {
         Some(url) => Ok(url.clone()),
-        None => Ok(data("ledger.db")?.to_string_lossy().into_owned()),
+        None => Ok(data_folder()?.ledger()),
     }
 }
 
-/// A file of this name in the user's data folder.
-pub(super) fn data(name: &str) -> Done<PathBuf> {
-    let folder = dirs::data_dir().ok_or_else(|| {
+/// Where the ledger and its key are if nobody says so.
+pub(super) fn data_folder() -> Done<DataFolder> {
+    DataFolder::of_user().ok_or_else(|| {
         Failure::usage("there is no data folder", "give --ledger and --ledger-key, or set HOME")
-    })?;
-    Ok(folder.join("cape").join(name))
+    })
 }
 
 /// The ledger's key file.
 pub(super) fn key(place: Option<&PathBuf>) -> Done<PathBuf> {
-    place.map_or_else(|| data("ledger.key"), |key| Ok(key.clone()))
+    place.map_or_else(|| Ok(data_folder()?.key()), |key| Ok(key.clone()))
 }
 
 /// What was spent, and how many answers are remembered.

@@ -88,20 +88,12 @@ pub(super) fn open_ledger(proxy: &ProxySettings, runtime: &Runtime) -> Done<Ledg
     let url = ledger::url(&proxy.ledger)?;
     let key = ledger::key(proxy.ledger_key.as_ref())?;
     if proxy.ledger_key.is_none() || !proxy.ledger.is_given() {
-        make_data_folder()?;
+        let folder = ledger::data_folder()?;
+        let failed =
+            |error| io(format!("cannot make the folder {}", folder.path().display()), &error);
+        folder.make().map_err(failed)?;
     }
     Ok(runtime.block_on(Ledger::open(&url, Key::open(&key)?))?)
-}
-
-/// Makes the user's data folder, for its owner alone, where there is none.
-fn make_data_folder() -> Done {
-    let folder = ledger::data("")?;
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    let failed = |error| io(format!("cannot make the folder {}", folder.display()), &error);
-    builder.create(&folder).map_err(failed)
 }
 
 /// JSON lines on stderr, of the proxy's own events alone: those of its libraries hold headers.
