@@ -13,14 +13,17 @@ use libfuzzer_sys::fuzz_target;
 static CAPE: LazyLock<Cape> =
     LazyLock::new(|| Cape::new(Lexicon::embedded(), Settings::default()).unwrap());
 
-fuzz_target!(|data: (bool, &str, &[u8], &[u8])| {
-    let (first, word, vectors, ngrams) = data;
+fuzz_target!(|data: (bool, u8, &str, &[u8], &[u8])| {
+    let (first, order, word, vectors, ngrams) = data;
     let (key, _) = CAPE.key(Kind::Word, word, first);
-    let similar = CAPE.lexicon().similarities(&key.form);
-    assert!(similar.len() == CAPE.lexicon().len() && similar.iter().all(|x| x.is_finite()));
+    // seldom, since the whole list takes a hundred times as long as all else
+    if order == 0 {
+        let similar = CAPE.lexicon().similarities(&key.form);
+        assert!(similar.len() == CAPE.lexicon().len() && similar.iter().all(|x| x.is_finite()));
+    }
     assert_eq!(CAPE.key(Kind::Word, word, first).0.form, key.form);
     if let Some(own) = CAPE.own(&key) {
         assert!(own.index() < CAPE.lexicon().len());
     }
-    let _ = Lexicon::new(word, vectors, ngrams);
+    let _ = Lexicon::new(word, vectors.to_vec(), ngrams.to_vec());
 });

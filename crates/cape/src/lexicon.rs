@@ -4,10 +4,11 @@
 //! The data lie in `crates/cape/lexicon`, made by the script in `lexicon/`, whose README says where
 //! they come from. All of it is public.
 
-use std::cmp::Ordering;
-use std::sync::{Arc, LazyLock};
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::{Arc, LazyLock, OnceLock};
 
-use crate::writing::capitalised;
+use crate::writing::{capitalised, is_article};
 use crate::{Error, Result};
 
 mod flags;
@@ -57,21 +58,21 @@ pub struct Lexicon {
     text: String,
     /// Sorted by their bytes.
     entries: Vec<Entry>,
-    /// The entries in order of their folded form; of equal ones, capitals first.
-    folded: Vec<(Box<str>, u32)>,
+    /// The folded forms of the entries, one after the other.
+    folded: String,
+    /// The entries in order of their folded form, which they come with; of equal ones, capitals first.
+    by_form: Vec<(Range<u32>, u32)>,
     /// The entry of each listed word.
     list: Vec<u32>,
     vectors: Vectors,
+    checksum: OnceLock<u64>,
 }
 
 static EMBEDDED: LazyLock<Arc<Lexicon>> = LazyLock::new(|| {
-    let files: [&[u8]; 3] = [
-        include_bytes!("../lexicon/words.tsv"),
-        include_bytes!("../lexicon/vectors.bin"),
-        include_bytes!("../lexicon/ngrams.bin"),
-    ];
-    let words = std::str::from_utf8(files[0]).expect("the embedded words are UTF-8");
-    Arc::new(Lexicon::new(words, files[1], files[2]).expect("the embedded lexicon is whole"))
+    let words = include_str!("../lexicon/words.tsv");
+    let vectors: &[u8] = include_bytes!("../lexicon/vectors.bin");
+    let ngrams: &[u8] = include_bytes!("../lexicon/ngrams.bin");
+    Arc::new(Lexicon::new(words, vectors, ngrams).expect("the embedded lexicon is whole"))
 });
 
 impl Lexicon {
@@ -83,8 +84,12 @@ impl Lexicon {
 
     /// Reads the three files: words with their letters, a line each and in order; their vectors; and the
     /// vectors of letter groups, for all other strings.
-    pub fn new(words: &str, vectors: &[u8], ngrams: &[u8]) -> Result<Self> {
-        let vectors = Vectors::parse(vectors, ngrams)?;
+    pub fn new(
+        words: &str,
+        vectors: impl Into<Cow<'static, [u8]>>,
+        ngrams: impl Into<Cow<'static, [u8]>>,
+    ) -> Result<Self> {
+        let vectors = Vectors::parse(vectors.into(), ngrams.into())?;
         let mut text = String::with_capacity(words.len());
         let mut entries: Vec<Entry> = Vec::with_capacity(vectors.rows());
         for line in words.lines() {
@@ -106,7 +111,16 @@ impl Lexicon {
         if entries.iter().any(|entry| entry.flags.is_common() && !entry.flags.has(Flags::LISTED)) {
             return Err(Error::Lexicon("an ordinary word is not on the list"));
         }
-        Self { text, entries, folded: Vec::new(), list: Vec::new(), vectors }.indexed()
+        Self {
+            text,
+            entries,
+            folded: String::new(),
+            by_form: Vec::new(),
+            list: Vec::new(),
+            vectors,
+            checksum: OnceLock::new(),
+        }
+        .indexed()
     }
 
     /// A lexicon with these words on the list, as they are written here. Those that can be drawn already,
@@ -143,11 +157,18 @@ impl Lexicon {
             entry.listed = entry.flags.has(Flags::LISTED).then_some(Listed(self.list.len() as u32));
             self.list.extend(entry.listed.map(|_| i as u32));
         }
-        let fold = |i: u32| (fold(self.text_of(&self.entries[i as usize])).into_boxed_str(), i);
-        let mut folded: Vec<(Box<str>, u32)> = (0..self.entries.len() as u32).map(fold).collect();
-        folded.sort();
+        let mut folded = String::with_capacity(self.text.len());
+        let mut form = |i: u32| {
+            let start = folded.len() as u32;
+            folded.push_str(&fold(self.text_of(&self.entries[i as usize])));
+            (start..folded.len() as u32, i)
+        };
+        let mut by_form: Vec<_> = (0..self.entries.len() as u32).map(&mut form).collect();
+        let form = |range: &Range<u32>| &folded[range.start as usize..range.end as usize];
+        by_form.sort_by_key(|(range, _)| form(range));
         self.vectors.list(self.list.iter().map(|&i| self.entries[i as usize].row as usize));
-        self.folded = folded;
+        (self.folded, self.by_form) = (folded, by_form);
+        self.checksum = OnceLock::new();
         crate::sample::check_candidates(self.list.len())?;
         Ok(self)
     }
@@ -155,15 +176,32 @@ impl Lexicon {
     /// A number that changes with the words and their vectors.
     #[must_use]
     pub fn checksum(&self) -> u64 {
-        let mut sum = ring::digest::Context::new(&ring::digest::SHA256);
-        sum.update(self.text.as_bytes());
-        for bytes in self.vectors.bytes() {
-            sum.update(&bytes);
+        *self.checksum.get_or_init(|| {
+            let mut sum = ring::digest::Context::new(&ring::digest::SHA256);
+            sum.update(self.text.as_bytes());
+            for bytes in self.vectors.bytes() {
+                sum.update(bytes);
+            }
+            for entry in &self.entries {
+                sum.update(&entry.flags.bits.to_le_bytes());
+            }
+            sum.finish().as_ref()[..8].iter().fold(0, |sum, &byte| sum << 8 | u64::from(byte))
+        })
+    }
+
+    /// The largest number of listed words that differ in case alone. At first places they are written alike, and
+    /// "a" and "an" are written by what follows.
+    pub(crate) fn alike(&self) -> usize {
+        let (mut most, mut articles) = (1, 0);
+        for forms in self.by_form.chunk_by(|(a, _), (b, _)| self.form(a) == self.form(b)) {
+            let listed = |(_, i): &&(_, u32)| self.entries[*i as usize].listed.is_some();
+            let count = forms.iter().filter(listed).count();
+            if is_article(self.form(&forms[0].0)) {
+                articles += count;
+            }
+            most = most.max(count);
         }
-        for entry in &self.entries {
-            sum.update(&entry.flags.bits.to_le_bytes());
-        }
-        sum.finish().as_ref()[..8].iter().fold(0, |sum, &byte| sum << 8 | u64::from(byte))
+        most.max(articles)
     }
 
     /// How many words can be drawn.
@@ -263,17 +301,21 @@ impl Lexicon {
     }
 
     fn forms(&self, folded: &str) -> impl Iterator<Item = &Entry> {
-        let from =
-            self.folded.partition_point(|(form, _)| form.as_ref().cmp(folded) == Ordering::Less);
-        let same = self.folded[from..].iter().take_while(move |(form, _)| form.as_ref() == folded);
+        let from = self.by_form.partition_point(|(form, _)| self.form(form) < folded);
+        let same =
+            self.by_form[from..].iter().take_while(move |(form, _)| self.form(form) == folded);
         same.map(|&(_, i)| &self.entries[i as usize])
+    }
+
+    fn form(&self, range: &Range<u32>) -> &str {
+        &self.folded[range.start as usize..range.end as usize]
     }
 }
 
 /// A word without its case, with the plain apostrophe.
 #[must_use]
 pub fn fold(word: &str) -> String {
-    plain(word).to_lowercase()
+    if word.is_ascii() { word.to_ascii_lowercase() } else { plain(word).to_lowercase() }
 }
 
 /// A word with the plain apostrophe.

@@ -19,5 +19,5 @@ pub(crate) fn lexicon(words: &[(&str, &str)]) -> Arc<Lexicon> {
         [magic.to_vec(), sizes, data].concat()
     };
     let vectors = file(b"CAPEVEC1", words.len(), vectors);
-    Arc::new(Lexicon::new(&lines, &vectors, &file(b"CAPENGR1", 7, ngrams)).unwrap())
+    Arc::new(Lexicon::new(&lines, vectors, file(b"CAPENGR1", 7, ngrams)).unwrap())
 }

@@ -57,7 +57,7 @@ fn broken_files_are_refused() {
         [magic, &rows.to_le_bytes(), &1_u32.to_le_bytes(), data].concat()
     };
     let (vectors, ngrams) = (table(b"CAPEVEC1", 2, &[1, 2]), table(b"CAPENGR1", 1, &[1]));
-    assert!(Lexicon::new("a\tl\nb\tl\n", &vectors, &ngrams).is_ok());
+    assert!(Lexicon::new("a\tl\nb\tl\n", vectors.clone(), ngrams.clone()).is_ok());
     for (words, vectors, ngrams) in [
         ("a\tl\n", &vectors, &ngrams),
         ("b\tl\na\tl\n", &vectors, &ngrams),
@@ -71,7 +71,7 @@ fn broken_files_are_refused() {
         ("a\tl\nb\tl\n", &vectors, &table(b"CAPENGR1", 0, &[])),
         ("a\tl\nb\tl\n", &vectors, &vec![0; 3]),
     ] {
-        assert!(Lexicon::new(words, vectors, ngrams).is_err(), "{words}");
+        assert!(Lexicon::new(words, vectors.clone(), ngrams.clone()).is_err(), "{words}");
     }
 }
 

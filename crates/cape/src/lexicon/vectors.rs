@@ -1,6 +1,9 @@
 //! A vector for any string: stored ones for known words, sums over groups of letters for all others.
 
+use std::borrow::Cow;
+
 use cape_kernels::Kernel;
+use zerocopy::{FromBytes, IntoBytes};
 
 use crate::{Error, Result};
 
@@ -24,13 +27,13 @@ pub(super) struct Vectors {
 /// Rows of small integers.
 #[derive(Clone)]
 struct Table {
-    data: Vec<i8>,
+    data: Cow<'static, [i8]>,
     dim: usize,
 }
 
 impl Table {
     /// Reads a file: eight letters, the numbers of rows and columns, and the rows.
-    fn parse(bytes: &[u8], magic: [u8; 8]) -> Result<Self> {
+    fn parse(bytes: Cow<'static, [u8]>, magic: [u8; 8]) -> Result<Self> {
         let bad = || Error::Lexicon("a table of vectors is not whole");
         let header = bytes.first_chunk::<16>().ok_or_else(bad)?;
         let number = |at: usize| {
@@ -38,11 +41,18 @@ impl Table {
                 as usize
         };
         let (rows, dim) = (number(8), number(12));
-        let data = &bytes[16..];
-        if header[..8] != magic || dim == 0 || rows.checked_mul(dim) != Some(data.len()) {
+        let length = bytes.len() - header.len();
+        if header[..8] != magic || dim == 0 || rows.checked_mul(dim) != Some(length) {
             return Err(bad());
         }
-        Ok(Self { data: data.iter().map(|&byte| byte.cast_signed()).collect(), dim })
+        let data = match bytes {
+            // the numbers of the program's own files are read where they lie
+            Cow::Borrowed(bytes) => {
+                Cow::Borrowed(<[i8]>::ref_from_bytes(&bytes[16..]).map_err(|_| bad())?)
+            }
+            Cow::Owned(bytes) => bytes.into_iter().skip(16).map(u8::cast_signed).collect(),
+        };
+        Ok(Self { data, dim })
     }
 
     fn rows(&self) -> usize {
@@ -56,13 +66,13 @@ impl Table {
 
 impl Vectors {
     /// Reads the files of the vectors of words and of letter groups.
-    pub(super) fn parse(words: &[u8], ngrams: &[u8]) -> Result<Self> {
+    pub(super) fn parse(words: Cow<'static, [u8]>, ngrams: Cow<'static, [u8]>) -> Result<Self> {
         let (words, ngrams) =
             (Table::parse(words, *b"CAPEVEC1")?, Table::parse(ngrams, *b"CAPENGR1")?);
         if words.dim != ngrams.dim || ngrams.rows() == 0 {
             return Err(Error::Lexicon("words and vectors do not fit together"));
         }
-        let candidates = Table { data: Vec::new(), dim: words.dim };
+        let candidates = Table { data: Cow::default(), dim: words.dim };
         Ok(Self { words, ngrams, candidates, lengths: Vec::new() })
     }
 
@@ -74,22 +84,22 @@ impl Vectors {
     /// Adds a word by its letters, and returns its row.
     pub(super) fn push(&mut self, word: &str) -> usize {
         let vector = small(&self.of_letters(word));
-        self.words.data.extend(vector);
+        self.words.data.to_mut().extend(vector);
         self.rows() - 1
     }
 
     /// Makes the words of these rows the listed ones.
-    pub(super) fn list(&mut self, rows: impl Iterator<Item = usize>) {
-        let data: Vec<i8> = rows.flat_map(|row| self.words.row(row)).copied().collect();
+    pub(super) fn list(&mut self, rows: impl ExactSizeIterator<Item = usize>) {
+        let mut data = Vec::with_capacity(rows.len() * self.words.dim);
+        rows.for_each(|row| data.extend_from_slice(self.words.row(row)));
         let length = |row: &[i8]| dot(row, row).max(1.0).sqrt() as f32;
         self.lengths = data.chunks_exact(self.words.dim).map(length).collect();
-        self.candidates = Table { data, dim: self.words.dim };
+        self.candidates = Table { data: Cow::Owned(data), dim: self.words.dim };
     }
 
     /// All stored numbers, for checksums: those of words, then those of letter groups.
-    pub(super) fn bytes(&self) -> [Vec<u8>; 2] {
-        let bytes = |table: &Table| table.data.iter().map(|v| v.cast_unsigned()).collect();
-        [&self.words, &self.ngrams].map(bytes)
+    pub(super) fn bytes(&self) -> [&[u8]; 2] {
+        [self.words.data.as_bytes(), self.ngrams.data.as_bytes()]
     }
 
     /// The vector of a row.

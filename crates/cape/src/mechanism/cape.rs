@@ -8,14 +8,13 @@ use crate::keep::KeepList;
 use crate::kinds::{self, Kind};
 use crate::law::{Law, Shape};
 use crate::levels::{Key, Levels, Profile};
-use crate::lexicon::{Flags, Lexicon, Listed, fold};
+use crate::lexicon::{Flags, Lexicon, Listed};
 use crate::privacy::{Epsilon, Evidence, Guarantee, Notion, Reach, round_up};
 use crate::rank::{nth_best, ranking};
 use crate::rng::{CryptoRng, Secret};
 use crate::sample::Share;
 use crate::text::{Level, Why};
 use crate::units::{self, Unit};
-use crate::writing::is_article;
 use crate::{Error, Result};
 
 /// The margin of ε₂ over ln n unless told otherwise: one ordinary word in a million is replaced.
@@ -177,7 +176,7 @@ impl Cape {
             grids: grids.collect::<Result<_>>()?,
             levels: Levels::new(settings.profile, &settings.protect, &settings.ordinary),
             keep,
-            alike: alike(&lexicon),
+            alike: lexicon.alike(),
             lexicon,
             settings,
         })
@@ -397,18 +396,6 @@ impl Cape {
         }
         Some(row)
     }
-}
-
-/// The largest number of listed words that differ in case alone. At first places they are written alike, and
-/// "a" and "an" are written by what follows.
-fn alike(lexicon: &Lexicon) -> usize {
-    let mut count: HashMap<String, usize> = HashMap::new();
-    for i in 0..lexicon.len() as u32 {
-        let word = lexicon.word(Listed(i));
-        let form = if is_article(word) { "a".to_owned() } else { fold(word) };
-        *count.entry(form).or_default() += 1;
-    }
-    count.into_values().max().unwrap_or(1)
 }
 
 /// How many letters of a word are of other scripts than Latin, less those that are not.

@@ -25,7 +25,7 @@ pub(crate) fn lexicon(words: &[(&str, &str, &[i8])], groups: &[&[i8]]) -> Arc<Le
     };
     let vectors: Vec<&[i8]> = words.iter().map(|(.., vector)| *vector).collect();
     let vectors = file(b"CAPEVEC1", &vectors);
-    Arc::new(Lexicon::new(&lines, &vectors, &file(b"CAPENGR1", groups)).unwrap())
+    Arc::new(Lexicon::new(&lines, vectors, file(b"CAPENGR1", groups)).unwrap())
 }
 
 /// Eight listed words, each with one that is its opposite: what one ranks first the other ranks last.

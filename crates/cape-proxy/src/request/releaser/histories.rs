@@ -41,7 +41,7 @@ fn lexicon() -> Lexicon {
         [magic.to_vec(), sizes, data].concat()
     };
     let vectors = file(b"CAPEVEC1", &[[-100, 0], [0, 100], [0, -100], [100, 0]]);
-    Lexicon::new(words, &vectors, &file(b"CAPENGR1", &[[3, 1], [-2, 5]])).unwrap()
+    Lexicon::new(words, vectors, file(b"CAPENGR1", &[[3, 1], [-2, 5]])).unwrap()
 }
 
 /// ε₁ = 1 for protected words, ε₂ = 3 for ordinary ones.
