@@ -40,6 +40,7 @@ mod names;
 mod network;
 mod on_tokens;
 mod options;
+mod profile;
 mod sentence;
 mod vectors;
 
@@ -55,5 +56,6 @@ pub use hub::{Hub, HubName, Pulled};
 pub use hub::{PullProgress, Remote, pull};
 pub use on_tokens::{Chosen, OnTokens};
 pub use options::{Arithmetic, Options};
+pub use profile::{Spent, Stage, profiled};
 pub use sentence::{SentenceEncoder, cosine};
 pub use vectors::{CompactFile, LoadPhase, LoadProgress, SkippedWords, Vectors, WordList};

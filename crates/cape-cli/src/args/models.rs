@@ -49,6 +49,10 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "S", default_value_t = 1.0, allow_negative_numbers = true)]
     pub(crate) seconds: f64,
 
+    /// Show where a pass through the device model spends its time, stage by stage and layer by layer
+    #[arg(long, requires = "model")]
+    pub(crate) profile: bool,
+
     /// English text to cut the prompts from [default: a text that is built in]
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,

@@ -3,6 +3,7 @@
 mod timed;
 mod words;
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use cape::mechanism::Mechanism;
 use cape::mechanism::cape_paper::{CapePaper, Settings};
 use cape::rng::{self, CryptoRng, Generator};
 use cape::tokens::{Context, KeepList, Piece, Tokenizer, Tokens, assemble};
-use cape_models::{Device, Options};
+use cape_models::{Device, Options, Spent, Stage};
 use serde::Serialize;
 
 use crate::args::BenchArgs;
@@ -81,8 +82,14 @@ struct ModelRow {
     ms_p99: f64,
     tokens_per_second: f64,
     stages_ms: Stages,
+    /// The mean time of the stages of a pass, outside of layers and in each of them, if it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    layers_ms: Option<Vec<LayerTimes>>,
     peak_bytes: Option<u64>,
 }
+
+/// The time of each stage of a layer.
+type LayerTimes = BTreeMap<&'static str, f64>;
 
 /// Where the time goes: the median of each stage.
 #[derive(Serialize)]
@@ -111,7 +118,13 @@ impl ModelBench {
             for &length in &args.lengths {
                 let prompts = prompts(text, &device.tokenizer, length.into())?;
                 for side_by_side in [1, SIDE_BY_SIDE] {
-                    rows.push(measure(&device, context, &prompts, side_by_side, args.seconds)?);
+                    let work = || measure(&device, context, &prompts, side_by_side, args.seconds);
+                    rows.push(if args.profile {
+                        let (row, spent) = cape_models::profiled(work);
+                        row?.with_layers(&spent)
+                    } else {
+                        work()?
+                    });
                 }
             }
         }
@@ -220,8 +233,22 @@ fn measure(
         ms_p99: quantile(whole, 0.99),
         tokens_per_second: tokens as f64 / total * 1e3,
         stages_ms: Stages { tokenize, logits, distances, draw },
+        layers_ms: None,
         peak_bytes: peak(),
     })
+}
+
+impl ModelRow {
+    /// The same with the time of stages. The first run, which does not count, is as long as another.
+    fn with_layers(mut self, spent: &Spent) -> Self {
+        let prompts = ((self.runs + 1) * self.side_by_side) as f64;
+        let layer = |times: &[Duration; Stage::ALL.len()]| {
+            let stages = Stage::ALL.iter().zip(times);
+            stages.map(|(stage, &time)| (stage.as_str(), ms(time) / prompts)).collect()
+        };
+        self.layers_ms = Some(spent.iter().map(layer).collect());
+        self
+    }
 }
 
 /// The smallest number with at least this share of the sorted ones at or below it.
@@ -285,7 +312,38 @@ fn table(report: &ModelBench) -> String {
             row.runs,
         );
     }
+    for row in rows {
+        out += &layers(row);
+    }
     out
+}
+
+/// The stages of a pass, a line for each layer.
+fn layers(row: &ModelRow) -> String {
+    let Some(layers) = &row.layers_ms else { return String::new() };
+    let mut out = format!(
+        "\na pass, ms per prompt: context {}, {} at once, {:.1} tokens\n{:9}",
+        row.context, row.side_by_side, row.tokens, "layer"
+    );
+    for stage in Stage::ALL {
+        let _ = write!(out, " {:>13}", stage.as_str());
+    }
+    let line = |out: &mut String, name: &str, times: &[f64]| {
+        let _ = write!(out, "\n{name:9}");
+        for time in times {
+            let _ = write!(out, " {time:>13.3}");
+        }
+    };
+    let mut all = [0.0; Stage::ALL.len()];
+    for (i, layer) in layers.iter().enumerate() {
+        let times = Stage::ALL.map(|stage| layer[stage.as_str()]);
+        for (sum, time) in all.iter_mut().zip(times) {
+            *sum += time;
+        }
+        line(&mut out, &if i == 0 { "outside".into() } else { i.to_string() }, &times);
+    }
+    line(&mut out, "all", &all);
+    out + "\n"
 }
 
 /// The most memory that this process had resident, where the system says so.

@@ -19,6 +19,7 @@ use super::layers::gather;
 use super::word_tables::{StoredTables, WordTables};
 use crate::error::{Error, Result};
 use crate::options::Math;
+use crate::profile::{self, Stage};
 
 /// How many tokens of a prompt are looked at where `cape.json` does not say: enough for a prompt, and few
 /// enough that its keys and values stay small.
@@ -163,7 +164,7 @@ impl LanguageModel for Causal {
         rows.finish();
         let mut x = gather(&x, self.embeddings().dim(), &asked);
         self.network.norm(&mut x);
-        Ok(self.words.logits(&x))
+        Ok(profile::timed(Stage::Decoder, || self.words.logits(&x)))
     }
 
     fn distances(&self, t: TokenId) -> Vec<f32> {

@@ -11,6 +11,7 @@ use super::word_tables::StoredTables;
 use crate::error::{Error, Result};
 use crate::files::{Matrix, Weights};
 use crate::options::Math;
+use crate::profile::{self, Stage};
 
 /// The sizes of an encoder.
 pub(crate) struct Shape {
@@ -131,12 +132,15 @@ impl Encoder {
         let sequences = Sequences { lens, positions };
         let (last, before) = self.layers.split_last().expect("there is a layer at least");
         let mut room = Room::default();
-        for layer in before {
+        for (i, layer) in (1..).zip(before) {
+            profile::layer(i);
             layer.forward(&mut x, places.as_deref(), &sequences, None, self, &mut room);
             places = None;
         }
         // the last layer is needed only at the rows asked for
+        profile::layer(self.layers.len());
         last.forward(&mut x, places.as_deref(), &sequences, asked.as_ref(), self, &mut room);
+        profile::layer(0);
         x
     }
 
@@ -240,7 +244,9 @@ impl Layer {
             width: hidden / heads,
             bias: (!distances.is_empty()).then_some(Bias { distances, positions }),
         };
-        attention.forward(query, key, value, encoder.math.kernel, attended);
+        profile::timed(Stage::Attention, || {
+            attention.forward(query, key, value, encoder.math.kernel, attended);
+        });
         self.attended.add_to(&Input::new(attended), x);
         self.attended_norm.forward(x);
         self.up.forward_into(&Input::new(x), up, gelu);

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::files::{Matrix, Weights};
 use crate::names::CONFIG;
 use crate::options::{Math, Options};
+use crate::profile::{self, Stage};
 
 /// The contents of `config.json`.
 #[derive(Deserialize)]
@@ -139,14 +140,17 @@ impl causal::Network for Network {
             x.extend(words.row(id).iter().zip(position).map(|(w, p)| w + p));
         }
         for (i, layer) in self.layers.iter().enumerate() {
+            profile::layer(i + 1);
             let all = layer.all.forward(&Input::new(&normed(&layer.attended_norm, &x)));
             let [q, k, v] = [0, 1, 2].map(|part| columns(&all, part, hidden));
-            let attended = rows.attend(i, self.heads, &q, &k, &v);
+            let attended =
+                profile::timed(Stage::Attention, || rows.attend(i, self.heads, &q, &k, &v));
             layer.attended.add_to(&Input::new(&attended), &mut x);
             let wide = normed(&layer.wide_norm, &x);
             let wide = layer.up.forward_then(&Input::new(&wide), |x| ApproxGelu {}.map_mut(x));
             layer.down.add_to(&Input::new(&wide), &mut x);
         }
+        profile::layer(0);
         x
     }
 

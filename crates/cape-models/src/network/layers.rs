@@ -11,6 +11,7 @@ use rten_vecmath::{Gelu, Normalize, NormalizeOptions, Sum, SumSquareSub};
 
 use crate::files::Matrix;
 use crate::options::Math;
+use crate::profile::{self, Stage};
 
 /// Rows that go into one or more linear layers, rounded when the first of them asks.
 pub(crate) struct Input<'a> {
@@ -64,13 +65,15 @@ impl Linear {
     ) {
         y.resize(input.x.len() / self.inputs * self.bias.len(), 0.0);
         match &self.weights {
-            Packed::F32(weights) => {
+            Packed::F32(weights) => profile::product(then, |then| {
                 self.gemm(weights, input.x, 0.0, y);
                 y.par_chunks_mut(1 << 14).for_each(then);
-            }
+            }),
             Packed::Integers(weights, bits) => {
                 let rows = self.rows(input, *bits);
-                weights.product(rows, &self.bias, self.math.kernel, y, &then);
+                profile::product(then, |then| {
+                    weights.product(rows, &self.bias, self.math.kernel, y, then);
+                });
             }
         }
     }
@@ -94,15 +97,21 @@ impl Linear {
     /// `y += x·Wᵀ + b`.
     pub(crate) fn add_to(&self, input: &Input<'_>, y: &mut [f32]) {
         match &self.weights {
-            Packed::F32(weights) => self.gemm(weights, input.x, 1.0, y),
+            Packed::F32(weights) => {
+                profile::timed(Stage::Products, || self.gemm(weights, input.x, 1.0, y));
+            }
             Packed::Integers(weights, bits) => {
-                weights.product_onto(self.rows(input, *bits), &self.bias, self.math.kernel, y);
+                let rows = self.rows(input, *bits);
+                profile::timed(Stage::Products, || {
+                    weights.product_onto(rows, &self.bias, self.math.kernel, y);
+                });
             }
         }
     }
 
     fn rows<'a>(&self, input: &'a Input<'_>, bits: Bits) -> &'a Rows {
-        input.rows.get_or_init(|| Rows::new(input.x, self.inputs, bits, self.math.kernel))
+        let round = || Rows::new(input.x, self.inputs, bits, self.math.kernel);
+        input.rows.get_or_init(|| profile::timed(Stage::Rounding, round))
     }
 
     fn gemm(&self, weights: &PackedBMatrix<f32>, x: &[f32], beta: f32, y: &mut [f32]) {
@@ -130,7 +139,7 @@ impl LayerNorm {
     pub(crate) fn forward(&self, x: &mut [f32]) {
         let width = self.weight.len();
         let n = width as f32;
-        x.par_chunks_mut(width).with_min_len((1 << 14) / width.max(1)).for_each(|row| {
+        let normalise = |row: &mut [f32]| {
             let mean = Sum::new(row).dispatch() / n;
             let variance = SumSquareSub::new(row, mean).dispatch() / n;
             let options = NormalizeOptions {
@@ -141,7 +150,9 @@ impl LayerNorm {
                 ..Default::default()
             };
             Normalize::new_mut(row, options).dispatch();
-        });
+        };
+        let rows = x.par_chunks_mut(width).with_min_len((1 << 14) / width.max(1));
+        profile::timed(Stage::Normalisation, || rows.for_each(normalise));
     }
 }
 

@@ -13,6 +13,7 @@ use super::word_tables::StoredTables;
 use crate::error::{Error, Result};
 use crate::files::{Matrix, Weights};
 use crate::options::Math;
+use crate::profile::{self, Stage};
 
 /// The widest head: angles are computed for every column before any tensor is read.
 const WIDEST: usize = 4096;
@@ -189,6 +190,7 @@ impl causal::Network for Network {
         let turns = self.rope.turns(&rows.places);
         let mut x: Vec<f32> = rows.ids.iter().flat_map(|&id| words.row(id)).copied().collect();
         for (i, layer) in self.layers.iter().enumerate() {
+            profile::layer(i + 1);
             let normed = layer.attended_norm.apply(&x);
             let input = Input::new(&normed);
             let mut q = layer.query.forward(&input);
@@ -196,7 +198,7 @@ impl causal::Network for Network {
             let v = layer.value.forward(&input);
             turns.apply(&mut q, heads.count);
             turns.apply(&mut k, heads.shared);
-            let attended = rows.attend(i, heads, &q, &k, &v);
+            let attended = profile::timed(Stage::Attention, || rows.attend(i, heads, &q, &k, &v));
             layer.attended.add_to(&Input::new(&attended), &mut x);
             let normed = layer.wide_norm.apply(&x);
             let input = Input::new(&normed);
@@ -206,6 +208,7 @@ impl causal::Network for Network {
             }
             layer.down.add_to(&Input::new(&gate), &mut x);
         }
+        profile::layer(0);
         x
     }
 
@@ -226,11 +229,13 @@ impl RmsNorm {
     fn apply(&self, x: &[f32]) -> Vec<f32> {
         let n = self.weight.len();
         let mut y = Vec::with_capacity(x.len());
-        for row in x.chunks_exact(n) {
-            let square = row.iter().map(|v| v * v).sum::<f32>() / n as f32;
-            let scale = 1.0 / (square + self.eps).sqrt();
-            y.extend(row.iter().zip(&self.weight).map(|(v, w)| v * scale * w));
-        }
+        profile::timed(Stage::Normalisation, || {
+            for row in x.chunks_exact(n) {
+                let square = row.iter().map(|v| v * v).sum::<f32>() / n as f32;
+                let scale = 1.0 / (square + self.eps).sqrt();
+                y.extend(row.iter().zip(&self.weight).map(|(v, w)| v * scale * w));
+            }
+        });
         y
     }
 }

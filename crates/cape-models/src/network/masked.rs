@@ -10,6 +10,7 @@ use super::word_tables::{StoredTables, WordTables};
 use crate::error::{Error, Result};
 use crate::files::Weights;
 use crate::options::{Math, Options};
+use crate::profile::{self, Stage};
 
 /// How many positions are drawn in a turn: releases were measured to be as good as with one.
 const AT_ONCE: usize = 16;
@@ -132,7 +133,8 @@ impl LanguageModel for Masked {
             return Ok(Vec::new());
         }
         let x = self.encoder.forward(self.words.embeddings(), &inputs, Some(&rows));
-        Ok(self.words.logits(&self.head.forward(&x)))
+        let x = self.head.forward(&x);
+        Ok(profile::timed(Stage::Decoder, || self.words.logits(&x)))
     }
 
     fn distances(&self, t: TokenId) -> Vec<f32> {

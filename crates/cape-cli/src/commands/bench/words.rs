@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::time::Instant;
 
 use cape::mechanism::cape::Settings;
-use cape::{Cape, Lexicon, Sanitizer, Secret};
+use cape::sanitizer::written;
+use cape::{Cape, Kind, Level, Lexicon, Sanitizer, Secret, units};
 use serde::Serialize;
 
 use super::{RUNS, SIDE_BY_SIDE, forget_peak, in_turn, mb, ms, peak, quantile};
@@ -31,7 +32,63 @@ struct WordRow {
     ms_p50: f64,
     ms_p99: f64,
     words_per_second: f64,
+    stages_ms: WordStages,
     peak_bytes: Option<u64>,
+}
+
+/// Where the time goes, on one core: the mean of each stage.
+#[derive(Serialize, Default)]
+struct WordStages {
+    /// The text is cut into words.
+    cut: f64,
+    /// Each word gets its level.
+    levels: f64,
+    /// Products of the vector of each protected word with those of all listed ones.
+    products: f64,
+    /// All else of a draw: the secret's numbers, and the word of that rank.
+    draw: f64,
+    /// The release is written.
+    write: f64,
+}
+
+impl WordStages {
+    /// Adds what one prompt takes, stage by stage.
+    fn add(&mut self, cape: &Cape, text: &str, secret: &Secret) -> Done {
+        let timed = |work: &mut dyn FnMut()| {
+            let start = Instant::now();
+            work();
+            ms(start.elapsed())
+        };
+        let start = Instant::now();
+        std::hint::black_box(units::cut(text, cape.settings().cut)?);
+        let cut = ms(start.elapsed());
+        let start = Instant::now();
+        let plan = cape.plan(text)?;
+        let planned = ms(start.elapsed());
+        let is_long = |level, kind| level == Level::Protected && kind == Kind::Word;
+        let products = timed(&mut || {
+            for key in plan.keys.iter().filter(|key| is_long(key.level, key.kind)) {
+                std::hint::black_box(cape.lexicon().similarities(&key.form));
+            }
+        });
+        let mut drawn = Vec::new();
+        let whole = timed(&mut || drawn = cape.draw(&plan, secret));
+        self.write += timed(&mut || {
+            std::hint::black_box(written(cape, text, &plan, &drawn, true));
+        });
+        self.cut += cut;
+        self.levels += planned - cut;
+        self.products += products;
+        self.draw += whole - products;
+        Ok(())
+    }
+
+    fn divided_by(self, n: f64) -> Self {
+        let Self { cut, levels, products, draw, write } = self;
+        let [cut, levels, products, draw, write] =
+            [cut, levels, products, draw, write].map(|sum| (sum / n).max(0.0));
+        Self { cut, levels, products, draw, write }
+    }
 }
 
 impl WordBench {
@@ -56,8 +113,8 @@ impl WordBench {
     pub(super) fn table(&self) -> String {
         let mut out = format!(
             "cape: {} listed words, no device model\n\
-             loaded in {:.0} ms, {} MB at the most; times in ms per prompt\n\n\
-             {:>7} {:>6} {:>9} {:>8} {:>8} {:>9} | {:>5} {:>5}\n",
+             loaded in {:.0} ms, {} MB at the most; times in ms per prompt, of stages on one core\n\n\
+             {:>7} {:>6} {:>9} {:>8} {:>8} {:>9} | {:>6} {:>6} {:>8} {:>6} {:>6} | {:>5} {:>5}\n",
             self.listed_words,
             self.load_ms,
             mb(self.load_peak_bytes),
@@ -67,13 +124,20 @@ impl WordBench {
             "p50",
             "p99",
             "words/s",
+            "cut",
+            "levels",
+            "products",
+            "draw",
+            "write",
             "MB",
             "runs",
         );
         for row in &self.rows {
+            let WordStages { cut, levels, products, draw, write } = row.stages_ms;
             let _ = writeln!(
                 out,
-                "{:>7} {:>6.1} {:>9.1} {:>8.3} {:>8.3} {:>9.0} | {:>5} {:>5}",
+                "{:>7} {:>6.1} {:>9.1} {:>8.3} {:>8.3} {:>9.0} | {cut:>6.3} {levels:>6.3} {products:>8.3} \
+                 {draw:>6.3} {write:>6.3} | {:>5} {:>5}",
                 row.side_by_side,
                 row.words,
                 row.protected_words,
@@ -111,6 +175,8 @@ fn measure(
     seconds: f64,
 ) -> Done<WordRow> {
     let (mut words, mut protected, mut times) = (0, 0, Vec::new());
+    let cape = sanitizer.cape().expect("it was made of one");
+    let mut stages = WordStages::default();
     forget_peak();
     let (begin, each) = (Instant::now(), 1.0 / side_by_side as f64);
     // the first run warms up and does not count
@@ -131,6 +197,9 @@ fn measure(
         words += releases.iter().map(|release| release.privacy.words).sum::<usize>();
         protected += releases.iter().map(|release| release.privacy.protected).sum::<usize>();
         times.push(whole * each);
+        for (text, secret) in texts.iter().zip(secrets) {
+            stages.add(cape, text, secret)?;
+        }
     }
     let (total, runs) = (times.iter().sum::<f64>() / each, times.len());
     let per_prompt = |count: usize| count as f64 / (runs * side_by_side) as f64;
@@ -143,6 +212,7 @@ fn measure(
         ms_p50: quantile(&times, 0.5),
         ms_p99: quantile(&times, 0.99),
         words_per_second: words as f64 / total * 1e3,
+        stages_ms: stages.divided_by((runs * side_by_side) as f64),
         peak_bytes: peak(),
     })
 }
