@@ -175,7 +175,7 @@ def main():
         print("| answer after s | clients | service alone: a second | p50 ms | p99 ms | with cape: a second | p50 ms | p99 ms "
               "| added p50 | added p99 |")
         print("|---" * 10 + "|")
-    for seconds in (["0.05"] if given.minutes else given.answers.split(",")):
+    for seconds in given.answers.split(","):
         upstream, port = started([sys.executable, HERE / "upstream.py", "0", seconds], stdout=subprocess.PIPE)
         service = ("127.0.0.1", int(port))
         with tempfile.TemporaryDirectory() as folder:

@@ -46,8 +46,8 @@ fuzz_target!(|data: (u8, u64, &str)| {
     });
     let any: Vec<Drawn> = any.collect();
     check(cape, text, &units, &written(cape, text, &plan, &any, true));
-    // and, now and then, those that it makes
-    if seed % 16 == 0 && plan.keys.len() < 20 {
+    // and, seldom since they take far longer, those that it makes
+    if seed % 256 == 0 && plan.keys.len() < 20 {
         let drawn = cape.draw(&plan, &Secret::seeded(seed, 1));
         check(cape, text, &units, &written(cape, text, &plan, &drawn, true));
     }

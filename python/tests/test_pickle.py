@@ -42,6 +42,17 @@ def test_a_hash_is_the_same_in_every_process():
     assert hashes == {f"{hash(Cape(4.0, keep=['Acme Inc.']))}\n".encode()}
 
 
+def seeded(batch, cape):
+    return {"released": [release.text for release in cape.perturb(batch["prompt"], secret=Secret.seeded(1))]}
+
+
+def test_data_sets_find_what_they_mapped_before():
+    datasets = pytest.importorskip("datasets")
+    data = datasets.Dataset.from_dict({"prompt": TEXTS})
+    mapped = lambda cape: data.map(seeded, batched=True, fn_kwargs={"cape": cape})._fingerprint
+    assert mapped(Cape(4.0)) == mapped(Cape(4.0)) != mapped(Cape(5.0))
+
+
 def test_a_release_is_pickled_whole():
     release = Cape(**SETTINGS).perturb("Zoltan met Alice.", secret=Secret.seeded(5))
     again = pickle.loads(pickle.dumps(release))
