@@ -32,7 +32,7 @@ def bench(cape, lengths, threads):
 def table(names, rows):
     print("\n| " + " | ".join(names) + " |\n" + "|---" * len(names) + "|")
     for row in rows:
-        print("| " + " | ".join(f"{value:,.3g}" if isinstance(value, float) else f"{value:,}" for value in row) + " |")
+        print("| " + " | ".join((f"{value:,.0f}" if value > 999 else f"{value:.3g}") if isinstance(value, float) else f"{value:,}" for value in row) + " |")
 
 
 def panel(axis, title, xs, ys, limit, ylabel):

@@ -12,7 +12,10 @@ pub(crate) struct Recent<K, V: ?Sized>(Mutex<LruCache<K, Arc<V>>>);
 impl<K: Hash + Eq, V: ?Sized> Recent<K, V> {
     /// Holds `most` values, one at least.
     pub(crate) fn new(most: usize) -> Self {
-        Self(Mutex::new(LruCache::new(NonZeroUsize::new(most).unwrap_or(NonZeroUsize::MIN))))
+        // bounded from the beginning, it would take the room of all values at once
+        let mut values = LruCache::unbounded();
+        values.resize(NonZeroUsize::new(most).unwrap_or(NonZeroUsize::MIN));
+        Self(Mutex::new(values))
     }
 
     pub(crate) fn get(&self, key: &K) -> Option<Arc<V>> {

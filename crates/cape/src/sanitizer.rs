@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use crate::assemble::assemble;
 use crate::keep::KeepList;
 use crate::kinds::Kind;
@@ -101,13 +103,15 @@ impl Sanitizer {
         assert_eq!(texts.len(), secrets.len(), "one secret per text");
         match &self.engine {
             Engine::Words(cape) => {
-                let each = texts.iter().zip(secrets).enumerate();
-                let release = |(i, (text, secret)): (usize, (&&str, &&Secret))| {
-                    let plan = cape.plan(text).map_err(|error| (i, error))?;
+                let release = |(text, secret): (&&str, &&Secret)| {
+                    let plan = cape.plan(text)?;
                     let drawn = cape.draw(&plan, secret);
                     Ok(written(cape, text, &plan, &drawn, secret.is_seeded()))
                 };
-                each.map(release).collect()
+                let releases: Vec<Result<Release>> =
+                    texts.par_iter().zip(secrets).map(release).collect();
+                let first = |(i, release): (usize, Result<Release>)| release.map_err(|e| (i, e));
+                releases.into_iter().enumerate().map(first).collect()
             }
             Engine::Tokens { tokenizer, keep, mechanism } => {
                 tokens(texts, secrets, tokenizer, keep, &**mechanism)

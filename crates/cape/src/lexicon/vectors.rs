@@ -10,6 +10,9 @@ use crate::{Error, Result};
 /// How often a string's shape counts beside its groups of letters.
 const SHAPE: usize = 8;
 
+/// Rows that are multiplied are filled up with zeros to a multiple of this, so that no number is multiplied alone.
+const LANES: usize = 32;
+
 /// How many bytes of a string its vector is made of.
 const MOST_BYTES: usize = 64;
 
@@ -18,7 +21,7 @@ const MOST_BYTES: usize = 64;
 pub(super) struct Vectors {
     words: Table,
     ngrams: Table,
-    /// The vectors of the listed words.
+    /// The vectors of the listed words, filled up with zeros.
     candidates: Table,
     /// How long each of them is.
     lengths: Vec<f32>,
@@ -90,11 +93,15 @@ impl Vectors {
 
     /// Makes the words of these rows the listed ones.
     pub(super) fn list(&mut self, rows: impl ExactSizeIterator<Item = usize>) {
-        let mut data = Vec::with_capacity(rows.len() * self.words.dim);
-        rows.for_each(|row| data.extend_from_slice(self.words.row(row)));
+        let dim = self.words.dim.next_multiple_of(LANES);
+        let mut data = Vec::with_capacity(rows.len() * dim);
+        for row in rows {
+            data.extend_from_slice(self.words.row(row));
+            data.resize(data.len().next_multiple_of(dim), 0);
+        }
         let length = |row: &[i8]| dot(row, row).max(1.0).sqrt() as f32;
-        self.lengths = data.chunks_exact(self.words.dim).map(length).collect();
-        self.candidates = Table { data: Cow::Owned(data), dim: self.words.dim };
+        self.lengths = data.chunks_exact(dim).map(length).collect();
+        self.candidates = Table { data: Cow::Owned(data), dim };
     }
 
     /// All stored numbers, for checksums: those of words, then those of letter groups.
@@ -112,7 +119,9 @@ impl Vectors {
         let own: i64 = query.iter().map(|&v| i64::from(v).pow(2)).sum();
         let own = (own.max(1) as f64).sqrt() as f32;
         let mut dots = vec![0; self.lengths.len()];
-        Kernel::best().exact_dots(query, &self.candidates.data, &mut dots);
+        let mut query = query.to_vec();
+        query.resize(self.candidates.dim, 0);
+        Kernel::best().exact_dots(&query, &self.candidates.data, &mut dots);
         let dots = dots.into_iter().zip(&self.lengths);
         dots.map(|(dot, length)| dot as f32 / (own * length)).collect()
     }
