@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
@@ -17,6 +18,12 @@ REASON = "cape_error"
 Errors = Literal["raise", "reason"]
 
 
+@functools.lru_cache(maxsize=1)
+def _secret_of(job: bytes) -> Secret:
+    """The secret of a job: one for all tasks in this process, which remember together what they drew."""
+    return Secret.from_bytes(job)
+
+
 class Batches:
     """Releases one column of batches, and drops all columns that are not named.
 
@@ -29,7 +36,7 @@ class Batches:
             raise SettingError(f"{column!r} is released, so it cannot be kept as well")
         if errors not in ("raise", "reason"):
             raise SettingError("errors is 'raise' or 'reason'")
-        self._secret = Secret.from_bytes(secret)
+        self._secret = _secret_of(secret)
         self._column = column
         self._keep = list(keep)
         self._cape = Cape() if cape is None else cape

@@ -5,7 +5,7 @@
         cape_dp.ray.Perturb,
         fn_constructor_kwargs={"secret": secret.reveal(), "column": "prompt", "keep": ["id"]},
         batch_format="pyarrow",
-        concurrency=2,
+        compute=ray.data.ActorPoolStrategy(size=2),
     )
 
 The secret travels with the job, as all arguments of Ray's actors do: whoever can read the cluster's traffic or its store

@@ -19,7 +19,7 @@ released = prompts.map_batches(
     Perturb,
     fn_constructor_kwargs={"secret": job.secret.reveal(), "column": "prompt", "keep": ["id"], "cape": cape},
     batch_format="pyarrow",
-    concurrency=1,
+    compute=ray.data.ActorPoolStrategy(size=1),
 )
 for row in released.take_all():
     print(row["id"], row["prompt"])

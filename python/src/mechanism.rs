@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cape::mechanism::Unknown;
 use cape::mechanism::cape_paper;
 use cape::tokens::{Context, Split, Utility};
-use cape::{Epsilon, Sanitizer};
+use cape::{Epsilon, JobMap, Sanitizer};
 use cape_models::{
     BaselineKind, BaselineSettings, OnTokens, PreparedBaseline, Vectors, WordSource,
 };
@@ -143,7 +143,7 @@ impl Mechanism {
         seed: Option<u64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let noise = match seed {
-            Some(seed) => Noise::Secret(Arc::new(cape::Secret::seeded(seed, 0))),
+            Some(seed) => Noise::Map(Arc::new(JobMap::new(cape::Secret::seeded(seed, 0)))),
             None => Noise::fresh()?,
         };
         perturb::perturb(slf.as_any(), &slf.get().sanitizer, texts, &noise)

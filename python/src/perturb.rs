@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use cape::Sanitizer;
+use cape::{JobMap, Sanitizer};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 use pyo3_arrow::input::AnyArray;
@@ -24,7 +24,7 @@ const AT_ONCE: usize = 4096;
 
 /// What draws come from.
 pub(crate) enum Noise {
-    Secret(Arc<cape::Secret>),
+    Map(Arc<JobMap>),
     /// An account of a ledger, which pays for all texts of the call together.
     Account(Py<Account>),
 }
@@ -37,7 +37,7 @@ impl Noise {
     ) -> PyResult<Self> {
         match (secret, account) {
             (None, None) => Self::fresh(),
-            (Some(secret), None) => Ok(Self::Secret(Arc::clone(&secret.get().secret))),
+            (Some(secret), None) => Ok(Self::Map(Arc::clone(&secret.get().map))),
             (None, Some(account)) => Ok(Self::Account(account.clone().unbind())),
             (Some(_), Some(_)) => Err(errors::setting(
                 "an account has secrets of its own: give secret or account, not both",
@@ -48,7 +48,7 @@ impl Noise {
     /// A map for the texts of one call.
     pub(crate) fn fresh() -> PyResult<Self> {
         let secret = cape::Secret::fresh().map_err(|error| errors::cape(&error))?;
-        Ok(Self::Secret(Arc::new(secret)))
+        Ok(Self::Map(Arc::new(JobMap::new(secret))))
     }
 }
 
@@ -98,8 +98,8 @@ fn release_all(
     texts: &[&str],
     noise: &Noise,
 ) -> Result<Vec<cape::Release>, (usize, PyErr)> {
-    let secret = match noise {
-        Noise::Secret(secret) => secret,
+    let map = match noise {
+        Noise::Map(map) => map,
         Noise::Account(account) => return account.get().release(py, sanitizer, texts),
     };
     let mut all = Vec::with_capacity(texts.len());
@@ -107,11 +107,9 @@ fn release_all(
         let done = all.len();
         let released = if let [text] = some {
             // alone it needs no other thread
-            Ok(py.detach(|| {
-                sanitizer.release(text, secret).map(|one| vec![one]).map_err(|e| (0, e))
-            }))
+            Ok(py.detach(|| one(sanitizer, text, map).map(|one| vec![one]).map_err(|e| (0, e))))
         } else {
-            compute(py, || side_by_side(sanitizer, some, secret))
+            compute(py, || side_by_side(sanitizer, some, map))
         };
         let released = released.map_err(|error| (done, error))?;
         all.extend(released.map_err(|(row, error)| (done + row, errors::cape(&error)))?);
@@ -120,16 +118,29 @@ fn release_all(
     Ok(all)
 }
 
+fn one(sanitizer: &Sanitizer, text: &str, map: &JobMap) -> cape::Result<cape::Release> {
+    match sanitizer.cape() {
+        Some(cape) => Ok(map.release(cape, text, &cape.plan(text)?)),
+        None => sanitizer.release(text, map.secret()),
+    }
+}
+
 fn side_by_side(
     sanitizer: &Sanitizer,
     texts: &[&str],
-    secret: &cape::Secret,
+    map: &JobMap,
 ) -> Result<Vec<cape::Release>, (usize, cape::Error)> {
+    if sanitizer.cape().is_some() {
+        let releases: Vec<cape::Result<cape::Release>> =
+            texts.par_iter().map(|text| one(sanitizer, text, map)).collect();
+        let numbered = releases.into_iter().enumerate();
+        return numbered.map(|(row, release)| release.map_err(|error| (row, error))).collect();
+    }
     let parts: Vec<Result<Vec<cape::Release>, (usize, cape::Error)>> = texts
         .par_chunks(SIDE_BY_SIDE)
         .enumerate()
         .map(|(part, texts)| {
-            let secrets = vec![secret; texts.len()];
+            let secrets = vec![map.secret(); texts.len()];
             sanitizer
                 .releases(texts, &secrets)
                 .map_err(|(row, error)| (part * SIDE_BY_SIDE + row, error))

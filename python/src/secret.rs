@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use cape::JobMap;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -14,7 +15,8 @@ use crate::errors;
 /// it through `reveal` and `from_bytes`, by a way that you choose.
 #[pyclass(frozen, module = "cape_dp")]
 pub(crate) struct Secret {
-    pub(crate) secret: Arc<cape::Secret>,
+    /// Its map, which remembers draws for as long as the secret lives.
+    pub(crate) map: Arc<JobMap>,
     /// None for a seed, which has none to keep.
     bytes: Option<[u8; 32]>,
 }
@@ -38,7 +40,7 @@ impl Secret {
     /// One for experiments and tests only: a release from it carries no guarantee.
     #[staticmethod]
     fn seeded(seed: u64) -> Self {
-        Self { secret: Arc::new(cape::Secret::seeded(seed, 0)), bytes: None }
+        Self { map: Arc::new(JobMap::new(cape::Secret::seeded(seed, 0))), bytes: None }
     }
 
     /// Its 32 bytes, to be kept to oneself.
@@ -60,6 +62,6 @@ impl Secret {
 
 impl Secret {
     pub(crate) fn of(bytes: [u8; 32]) -> Self {
-        Self { secret: Arc::new(cape::Secret::from_bytes(&bytes)), bytes: Some(bytes) }
+        Self { map: Arc::new(JobMap::new(cape::Secret::from_bytes(&bytes))), bytes: Some(bytes) }
     }
 }

@@ -80,7 +80,7 @@ def test_ray_with_a_killed_worker(tmp_path):
             fn_constructor_kwargs={"mark": str(mark), **settings},
             batch_format="pyarrow",
             batch_size=25,
-            concurrency=2,
+            compute=ray.data.ActorPoolStrategy(size=2),
         )
         rows = released.take_all()
         assert mark.exists(), "no worker was killed"
