@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Instant;
 
+use cape::levels::Key;
 use cape::mechanism::cape::Settings;
 use cape::sanitizer::written;
 use cape::{Cape, Kind, Level, Lexicon, Sanitizer, Secret, units};
@@ -52,43 +53,40 @@ struct WordStages {
 }
 
 impl WordStages {
-    /// Adds what one prompt takes, stage by stage.
+    /// Adds what one prompt takes: of levels and draws also what is done within them and counted alone.
     fn add(&mut self, cape: &Cape, text: &str, secret: &Secret) -> Done {
-        let timed = |work: &mut dyn FnMut()| {
-            let start = Instant::now();
-            work();
-            ms(start.elapsed())
-        };
-        let start = Instant::now();
-        std::hint::black_box(units::cut(text, cape.settings().cut)?);
-        let cut = ms(start.elapsed());
-        let start = Instant::now();
-        let plan = cape.plan(text)?;
-        let planned = ms(start.elapsed());
-        let is_long = |level, kind| level == Level::Protected && kind == Kind::Word;
-        let products = timed(&mut || {
-            for key in plan.keys.iter().filter(|key| is_long(key.level, key.kind)) {
+        spend(&mut self.cut, || units::cut(text, cape.settings().cut))?;
+        let plan = spend(&mut self.levels, || cape.plan(text))?;
+        let is_long = |key: &&Key| key.level == Level::Protected && key.kind == Kind::Word;
+        spend(&mut self.products, || {
+            for key in plan.keys.iter().filter(is_long) {
                 std::hint::black_box(cape.lexicon().similarities(&key.form));
             }
         });
-        let mut drawn = Vec::new();
-        let whole = timed(&mut || drawn = cape.draw(&plan, secret));
-        self.write += timed(&mut || {
-            std::hint::black_box(written(cape, text, &plan, &drawn, true));
-        });
-        self.cut += cut;
-        self.levels += planned - cut;
-        self.products += products;
-        self.draw += whole - products;
+        let drawn = spend(&mut self.draw, || cape.draw(&plan, secret));
+        spend(&mut self.write, || written(cape, text, &plan, &drawn, true));
         Ok(())
     }
 
-    fn divided_by(self, n: f64) -> Self {
-        let Self { cut, levels, products, draw, write } = self;
-        let [cut, levels, products, draw, write] =
-            [cut, levels, products, draw, write].map(|sum| (sum / n).max(0.0));
-        Self { cut, levels, products, draw, write }
+    /// The mean of so many prompts, each thing counted once.
+    fn mean(&self, prompts: usize) -> Self {
+        let mean = |sum: f64| (sum / prompts as f64).max(0.0);
+        Self {
+            cut: mean(self.cut),
+            levels: mean(self.levels - self.cut),
+            products: mean(self.products),
+            draw: mean(self.draw - self.products),
+            write: mean(self.write),
+        }
     }
+}
+
+/// Does some work, and adds the milliseconds that it took.
+fn spend<T>(sum: &mut f64, work: impl FnOnce() -> T) -> T {
+    let start = Instant::now();
+    let done = std::hint::black_box(work());
+    *sum += ms(start.elapsed());
+    done
 }
 
 impl WordBench {
@@ -212,7 +210,7 @@ fn measure(
         ms_p50: quantile(&times, 0.5),
         ms_p99: quantile(&times, 0.99),
         words_per_second: words as f64 / total * 1e3,
-        stages_ms: stages.divided_by((runs * side_by_side) as f64),
+        stages_ms: stages.mean(runs * side_by_side),
         peak_bytes: peak(),
     })
 }
