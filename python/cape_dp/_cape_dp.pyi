@@ -208,7 +208,8 @@ class Explanation:
 class Secret:
     """What words are drawn from: with the same secret, a word becomes the same in all texts.
 
-    Whoever has it can undo the draws. It is never shown or pickled.
+    Whoever has it can undo the draws. It is never shown or pickled. The time that a text takes tells which of its words
+    came before: it is for the texts of one person or one job, and not for a service with many users.
     """
 
     def __new__(cls) -> Secret: ...

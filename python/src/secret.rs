@@ -9,7 +9,8 @@ use pyo3::types::PyBytes;
 use crate::errors;
 
 /// What words are drawn from: with the same secret, a word becomes the same in all texts, on every machine and in
-/// every process.
+/// every process. It remembers what was drawn from it lately, so the time that a text takes tells which of its words
+/// came before: it is for the texts of one person or one job, and not for a service with many users.
 ///
 /// Whoever has it can undo the draws. It is never shown, compared, hashed or pickled; a job on several processes gets
 /// it through `reveal` and `from_bytes`, by a way that you choose.
