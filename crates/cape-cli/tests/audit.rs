@@ -1,10 +1,6 @@
 //! `cape audit` as people and scripts use it.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
-use common::{Home, TINY, parse, refusals, transcript};
+use crate::common::{Home, TINY, parse, refusals, transcript};
 use serde_json::Value;
 
 const PROMPT: &str = "The good book is a slow story";

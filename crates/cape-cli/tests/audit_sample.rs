@@ -4,13 +4,9 @@
 //! Draws are real ones here. At this confidence a correct mechanism fails one time in 10^9, and
 //! every fault below lies so far off that it is missed less often than that.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
 use std::path::Path;
 
-use common::{Home, Ran, TINY, parse, refusals, titled};
+use crate::common::{Home, Ran, TINY, parse, refusals, titled};
 use serde_json::Value;
 
 const CONFIDENCE: [&str; 2] = ["--confidence", "0.999999999"];

@@ -1,10 +1,6 @@
 //! The mechanisms that Cape is compared with, as people and scripts use them.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
-use common::{Home, Ran, parse, refusals, transcript};
+use crate::common::{Home, Ran, parse, refusals, transcript};
 use serde_json::Value;
 
 const KINDS: [&str; 5] = ["santext", "santext+", "custext", "custext+", "inferdpt"];

@@ -1,16 +1,13 @@
 //! `cape perturb --input`: files of prompts, jobs that are killed, and what pays for them.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use common::{Home, Ran, parse, refusals};
+use crate::common::{Home, Ran, parse, refusals};
 use serde_json::{Value, json};
 
 const TEXTS: [&str; 4] = [

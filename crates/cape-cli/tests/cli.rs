@@ -4,11 +4,7 @@
 //! Most tests here run the paper's mechanism on `fixtures/bert-tiny`, whose 150 entries hold words such
 //! as good, book, slow, story, london, river; the embedded model stands in where its size matters.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
-use common::{Home, Ran, TINY, finish, parse, refusals, titled, transcript};
+use crate::common::{Home, Ran, TINY, finish, parse, refusals, titled, transcript};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use serde_json::Value;

@@ -1,7 +1,5 @@
 //! Prompts of daily life, each released 200 times: what comes out is as well formed as what went in.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::collections::HashSet;
 
 use cape::mechanism::cape::Settings;

@@ -1,10 +1,6 @@
 //! `cape eval` as people use it: a table, records that a stopped run goes on from, and a report.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
-use common::{Home, refusals};
+use crate::common::{self, Home, refusals};
 
 const PROMPTS: &str = "sentence\tlabel\nthe slow story of a good book\t1\na good river in london\t0\n\
                        the doctor was slow to the story\t1\n";

@@ -1,14 +1,9 @@
 //! Models by their names on the hub: pulled once, and from then on used without a network.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-#[path = "../../cape-models/tests/mirror/mod.rs"]
-mod mirror;
-
 use std::path::{Path, PathBuf};
 
+use crate::mirror::{COMMIT, Mirror};
 use assert_cmd::Command;
-use mirror::{COMMIT, Mirror};
 use tempfile::TempDir;
 
 const REPO: &str = "org/tiny";

@@ -2,8 +2,6 @@
 //! the model or the machine: stderr is what ends up in logs. (`--diff` shows the prompt there on
 //! request, and stdout is the user's own.)
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};

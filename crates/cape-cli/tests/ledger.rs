@@ -1,15 +1,12 @@
 //! `cape ledger` on a ledger that a proxy could have written.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
 
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::common::{self, Home, Ran, parse, refusals, transcript};
 use cape_ledger::{Draw, Key, Lasts, Ledger, Limits, Map, Whose};
-use common::{Home, Ran, parse, refusals, transcript};
 
 const LEDGER: &str = "data/cape/ledger.db";
 

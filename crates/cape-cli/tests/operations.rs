@@ -2,9 +2,6 @@
 //! settings, other machines, clients that stop half-way.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod proxied;
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -14,7 +11,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use proxied::{CANARY, Proxy, chat, status, upstream};
+use crate::proxied::{CANARY, Proxy, chat, status, upstream};
 use serde_json::json;
 
 const CAPE: &str = env!("CARGO_BIN_EXE_cape");

@@ -1,22 +1,14 @@
 //! The paper's whole protocol on tiny models: pulled from a mirror of the hub, with chat models that
 //! say what they are told, and a run that is killed.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-#[path = "../../cape-models/tests/mirror/mod.rs"]
-mod mirror;
-#[path = "../../cape-eval/tests/server/mod.rs"]
-mod server;
-
 use std::fmt::Write as _;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Home, Ran};
-use mirror::Mirror;
+use crate::common::{self, Home, Ran};
+use crate::mirror::Mirror;
+use crate::server::{self, Reply, Server};
 use serde_json::Value;
-use server::{Reply, Server};
 
 const WORDS: [&str; 24] = [
     "the", "a", "of", "in", "was", "to", "good", "slow", "book", "story", "river", "london",

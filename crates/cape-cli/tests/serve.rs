@@ -1,9 +1,6 @@
 //! `cape serve` as a process: what it sends, logs and obeys.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod proxied;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -13,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use proxied::{CANARY, Proxy, chat, upstream};
+use crate::proxied::{CANARY, Proxy, chat, upstream};
 use serde_json::{Value, json};
 
 /// The bound of one draw.

@@ -1,11 +1,7 @@
 //! Cape on words, as people and scripts use it. The embedded lexicon draws; what is drawn is not looked
 //! at where it could be any word.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
-use common::{Home, Ran, finish, parse, refusals, titled, transcript};
+use crate::common::{Home, Ran, finish, parse, refusals, titled, transcript};
 use serde_json::Value;
 
 const LETTER: &str = "My daughter Alice was diagnosed with asthma in London last Tuesday.";

@@ -1,10 +1,6 @@
 //! A chat model's faults: which are waited out, how the others are named, and that none of them tells
 //! what was asked or answered.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod server;
-
 use std::error::Error;
 use std::fmt::Write;
 use std::net::TcpListener;
@@ -13,7 +9,7 @@ use std::time::{Duration, Instant};
 use cape_eval::chat::{ChatError, Client, Finish, Message, Options, Usage};
 use serde_json::{Value, json};
 
-use server::{Reply, Server};
+use crate::server::{Reply, Server};
 
 const OPTIONS: Options = Options { temperature: 0.0, max_tokens: 8, seed: Some(7) };
 

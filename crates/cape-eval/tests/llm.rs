@@ -1,8 +1,6 @@
 //! A real chat model, small and on this machine: `scripts/llm-server` starts one, and `CAPE_TEST_LLM`
 //! is its address. Nothing here depends on what the model knows.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use cape_eval::chat::{Client, Options};
 use cape_eval::tasks::labels::{Entailed, Sentiment};
 use cape_eval::tasks::{Case, extraction, generation, prompts, restore};

@@ -1,9 +1,5 @@
 //! The tasks ask what they should, and read what they get.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod server;
-
 use cape::Lexicon;
 use cape::mechanism::cape::Settings;
 use cape_eval::asked::Chat;
@@ -15,7 +11,7 @@ use cape_eval::tasks::{Case, extraction, generation, preferred, restore};
 use cape_eval::{Attack, Method, Reference, Score, Tools};
 use serde_json::{Value, json};
 
-use server::{Reply, Server};
+use crate::server::{Reply, Server};
 
 const OPTIONS: Options = Options { temperature: 0.0, max_tokens: 8, seed: None };
 

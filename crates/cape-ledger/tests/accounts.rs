@@ -1,14 +1,10 @@
 //! Spending is counted exactly, whoever else spends.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::common::{LASTING, day, draws, epsilon, in_total, pay, trials};
 use cape_ledger::{Account, Cost, Each, Error, Ledger, Limit, Limits, Micros, Over, Receipt};
-use common::{LASTING, day, draws, epsilon, in_total, pay, trials};
 
 /// Pays for so many draws that nobody has paid for, at the same loss each.
 async fn spend(

@@ -1,16 +1,10 @@
 //! Jobs reserve their draws before they start, and give back what they never drew.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-#[cfg(unix)]
-mod relay;
-
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use crate::common::{EACH, Trial, day, in_total, pay, trials};
 use cape_ledger::{Cost, Each, Error, Ledger, Limits, Reservation};
-use common::{EACH, Trial, day, in_total, pay, trials};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -299,8 +293,8 @@ async fn workers_that_start_one_job_together_reserve_it_once() {
 #[cfg(unix)]
 #[tokio::test]
 async fn a_connection_may_be_lost_while_a_job_is_reserved_or_settled() {
-    use common::{database, server};
-    use relay::{Fault, Relay};
+    use crate::common::{database, server};
+    use crate::relay::{Fault, Relay};
 
     let Some(server) = server() else { return };
     for fault in [Fault::Before, Fault::After] {

@@ -1,9 +1,6 @@
 //! A proxy that is killed, at any moment, has sent no more than is written down.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
@@ -11,10 +8,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use crate::common::{day, in_total, pay, trials};
 use cape_ledger::{Key, Ledger};
-use common::{day, in_total, pay, trials};
 
-const CHILD: &str = "the_child_releases_until_it_is_killed";
+const CHILD: &str = "killed::the_child_releases_until_it_is_killed";
 const EACH: i64 = 3_000_000;
 const LIMIT: f64 = 1e6;
 

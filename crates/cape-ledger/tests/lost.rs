@@ -2,10 +2,6 @@
 //! `CAPE_TEST_POSTGRES` has the URL of a server.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-mod relay;
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -14,9 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use crate::common::{Trial, database, day, in_total, pay, server};
+use crate::relay::{Fault, Relay};
 use cape_ledger::{Error, Ledger};
-use common::{Trial, database, day, in_total, pay, server};
-use relay::{Fault, Relay};
 
 const EACH: i64 = 3_000_000;
 

@@ -1,16 +1,12 @@
 //! A draw is paid for once in each map, and comes from the same secret wherever it is asked for.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use crate::common::{EACH, LASTING, day, draws, epsilon, trials};
 use cape_ledger::{
     Account, Cost, Each, Error, Forget, Lasts, Ledger, Limit, Limits, Map, Over, Receipt, Whose,
 };
-use common::{EACH, LASTING, day, draws, epsilon, trials};
 
 async fn charge(ledger: &Ledger, account: &Account, map: Map, words: &[&str]) -> Receipt {
     let limits = Limits::default();

@@ -1,14 +1,10 @@
 //! Upstream's answers are sent again in the same words, and nobody else can read them.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::common::{LASTING, Trial, day, draws, pay, place, trials};
 use cape_ledger::{Answer, Book, Day, Error, Forget, Key, Ledger, Limits};
-use common::{LASTING, Trial, day, draws, pay, place, trials};
 
 async fn remember(ledger: &Ledger, place: cape_ledger::Place, text: &str, today: u64) {
     let answer = Answer { place, text: text.to_owned() };

@@ -1,15 +1,11 @@
 //! Integers in the place of floats: how near they come, and that kernels and batches do not matter.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use crate::common::logits;
 use cape::tokens::{KeepList, Memory, TokenId, View};
 use cape_models::{Arithmetic, Device, Files, Kernel, Options, Precision, pack};
-use common::logits;
 use tempfile::TempDir;
 
 const TEXTS: [&str; 3] = [

@@ -1,15 +1,11 @@
 //! Causal models: their numbers against transformers' (`fixtures/make.py`), what a row may see, and
 //! what is kept from one call to the next.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
 use std::path::{Path, PathBuf};
 
+use crate::common::logits;
 use cape::tokens::{LanguageModel, Memory, TokenId, View};
 use cape_models::{Arithmetic, Device, Files, Options};
-use common::logits;
 use serde::Deserialize;
 
 const MODELS: [&str; 4] = ["gpt2-tiny", "gpt2-tiny-slow", "llama-tiny", "qwen2-tiny"];

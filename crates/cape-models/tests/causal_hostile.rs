@@ -1,13 +1,10 @@
 //! Broken and hostile folders of causal models: each is refused with the error that names what is
 //! wrong, and what a file merely claims is never allocated.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use crate::common;
 use cape::tokens::TokenId;
 use cape_models::{Device, Error, Files};
 use safetensors::SafeTensors;

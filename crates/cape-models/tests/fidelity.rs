@@ -1,7 +1,5 @@
 //! Text fidelity: kept text byte for byte, nothing sensitive verbatim, whatever the Unicode.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 

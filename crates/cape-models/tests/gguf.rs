@@ -1,16 +1,12 @@
 //! GGUF files (`fixtures/ggufs.py`): their numbers against transformers', and broken and hostile
 //! ones, each refused with an error that says what is wrong.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::common::logits;
 use cape::tokens::{Calibration, KeepList, TokenId};
 use cape_models::{Device, Error, Files, Precision, pack, save_calibration};
-use common::logits;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

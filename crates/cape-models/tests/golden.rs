@@ -1,14 +1,10 @@
 //! Our forward pass against transformers', on tiny seeded models (`fixtures/make.py`).
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
 use std::path::{Path, PathBuf};
 
+use crate::common::logits;
 use cape::tokens::{KeepList, TokenId};
 use cape_models::{Device, Files};
-use common::logits;
 use serde::Deserialize;
 
 /// The families of masked models, and the ways in which their files come.

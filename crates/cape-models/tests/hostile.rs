@@ -1,15 +1,12 @@
 //! Broken, hostile and repacked model folders: each is refused with the error that names what is
 //! wrong, and none makes the loader panic or allocate what a file merely claims to hold.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::common;
 use cape::tokens::{Calibration, KeepList, TokenId, Utility};
 use cape_models::{Device, Error, Files, Precision, calibrate, pack, save_calibration};
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};

@@ -1,7 +1,5 @@
 //! Names of the hub, and models that lie in its cache: found without a network.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::path::{Path, PathBuf};
 
 use cape_models::{Hub, HubName};

@@ -1,17 +1,13 @@
 //! Fetching models from a hub: what is fetched, what is checked, what is continued, and who gets to
 //! see the token.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod mirror;
-
 use std::path::{Path, PathBuf};
 
+use crate::mirror::{COMMIT, Mirror, Request, sum};
 use cape_models::{
     Error, Files, Hub, HubError, HubName, Options, PullProgress, Pulled, Remote, SentenceEncoder,
     pull,
 };
-use mirror::{COMMIT, Mirror, Request, sum};
 use tempfile::TempDir;
 
 const REPO: &str = "org/tiny";

@@ -1,8 +1,6 @@
 //! Sentence encoders: their vectors against transformers' and sentence-transformers', and broken and
 //! hostile folders, each refused with an error that says what is wrong.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::path::{Path, PathBuf};
 
 use cape_models::{Arithmetic, Error, Options, SentenceEncoder, cosine};

@@ -1,14 +1,11 @@
 //! Weights in several files: the same model as in one, and a named error for every way in which the
 //! index and the shards do not fit.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use crate::common;
 use cape::tokens::TokenId;
 use cape_models::{Error, Files, Precision, pack};
 use safetensors::{SafeTensors, tensor::TensorView};

@@ -1,7 +1,5 @@
 //! Word vectors: every format gives the same ones, and whatever is wrong with a file is named.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::io::Write;
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,6 @@
 //! The compact file beside word vectors: used while it is whole and its source the same, made anew
 //! where it is not, and never in the way.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::fs::{File, FileTimes};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};

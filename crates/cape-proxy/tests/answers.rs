@@ -1,20 +1,13 @@
 //! Upstream's answers go back to it in its own words, and cost nothing.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-#[path = "../../cape-ledger/tests/common/mod.rs"]
-mod ledgers;
-mod recorder;
-mod served;
-
+use crate::ledgers::{Trial, epsilon, trials};
+use crate::recorder::{Recorder, Step, answer, json as reply, stream};
+use crate::served::{CANARY, chat, impatient, post, router, router_on, send, settings};
 use axum::Router;
 use cape_ledger::Limits;
 use cape_proxy::{Action, Gate, Names, Policy, Settings};
 use futures_util::StreamExt;
-use ledgers::{Trial, epsilon, trials};
-use recorder::{Recorder, Step, answer, json as reply, stream};
 use serde_json::{Value, json};
-use served::{CANARY, chat, impatient, post, router, router_on, send, settings};
 use tower::ServiceExt;
 
 const CHAT: &str = "/v1/chat/completions";

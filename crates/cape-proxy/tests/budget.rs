@@ -1,27 +1,18 @@
 //! A known word is sent as before and costs nothing; a new one is paid for first, or not sent.
 //! On SQLite, and on PostgreSQL where `CAPE_TEST_POSTGRES` has the URL of a server.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-#[path = "../../cape-ledger/tests/common/mod.rs"]
-mod ledgers;
-mod recorder;
-#[path = "../../cape-ledger/tests/relay/mod.rs"]
-mod relay;
-mod served;
-
 use std::collections::HashSet;
 
+use crate::ledgers::{Trial, database, epsilon, server, trials};
+use crate::recorder::{Recorder, json as reply};
+use crate::relay::{Fault, Relay};
+use crate::served::{Answer, CANARY, chat, get, post, router, router_on, send, settings};
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
 use cape_ledger::{Each, Forget, Ledger, Limits};
 use cape_proxy::{Action, Memory, Names, Policy, Settings};
-use ledgers::{Trial, database, epsilon, server, trials};
-use recorder::{Recorder, json as reply};
-use relay::{Fault, Relay};
 use serde_json::{Value, json};
-use served::{Answer, CANARY, chat, get, post, router, router_on, send, settings};
 use sqlx::{AnyConnection, Connection, Executor};
 
 const CHAT: &str = "/v1/chat/completions";

@@ -1,12 +1,8 @@
 //! The proxy as it is by default: Cape on words with the embedded lexicon.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-#[path = "../../cape-ledger/tests/common/mod.rs"]
-mod ledgers;
-mod recorder;
-mod served;
-
+use crate::ledgers::Trial;
+use crate::recorder::{Recorder, json as reply};
+use crate::served::{CANARY, chat, get, json_post, post, send, settings};
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
@@ -15,10 +11,7 @@ use cape::units::{self, Unit};
 use cape::{Cape, Guarantee, Kind, Level, Lexicon, Sanitizer};
 use cape_ledger::{Cost, Limits, Micros};
 use cape_proxy::{Service, Settings};
-use ledgers::Trial;
-use recorder::{Recorder, json as reply};
 use serde_json::{Value, json};
-use served::{CANARY, chat, get, json_post, post, send, settings};
 
 const CHAT: &str = "/v1/chat/completions";
 
@@ -218,7 +211,7 @@ async fn draws_are_paid_for_once() {
     // a new word is paid for, and what was known becomes what it became
     let router = on(&trial, &upstream.url, Limits::default()).await;
     let edited = send(&router, with_key("k", &chat(&format!("{PROMPT} Wojciechowska!")))).await;
-    let one = crate::price(1, &of_words());
+    let one = self::price(1, &of_words());
     assert_eq!(edited.header("x-cape-epsilon"), one.to_string());
     let metrics = send(&router, get("/metrics")).await.text;
     assert!(metrics.contains("cape_draws_total 1\n"), "{metrics}");

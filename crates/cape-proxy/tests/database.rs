@@ -2,24 +2,18 @@
 //! `CAPE_TEST_POSTGRES` says that there is one to test with. The servers are the tests' own.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-#[path = "../../cape-ledger/tests/common/mod.rs"]
-mod ledgers;
-mod recorder;
-mod served;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::ledgers::{Trial, server};
+use crate::recorder::{Recorder, json as reply};
+use crate::served::{CANARY, chat, get, post, router_on, send, settings};
 use axum::Router;
 use cape_ledger::{Book, Error, Ledger};
-use ledgers::{Trial, server};
-use recorder::{Recorder, json as reply};
 use serde_json::json;
-use served::{CANARY, chat, get, post, router_on, send, settings};
 
 const CHAT: &str = "/v1/chat/completions";
 

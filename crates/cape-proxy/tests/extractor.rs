@@ -1,13 +1,8 @@
 //! Answers rewritten by a model that sees the true prompt, which nobody else sees.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod recorder;
-mod served;
-
-use recorder::{Recorder, Step, answer, json as reply, stream};
+use crate::recorder::{Recorder, Step, answer, json as reply, stream};
+use crate::served::{self, CANARY, chat, impatient, post, router, send, settings};
 use serde_json::{Value, json};
-use served::{CANARY, chat, impatient, post, router, send, settings};
 
 /// An extractor that says these pieces.
 fn extractor(pieces: &[&str]) -> Recorder {

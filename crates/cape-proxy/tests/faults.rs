@@ -1,16 +1,11 @@
 //! Upstream fails in every way, clients too: a clear error, and nothing leaked.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod recorder;
-mod served;
-
 use std::time::Duration;
 
+use crate::recorder::{self, Recorder, Step, answer, stream};
+use crate::served::{self, CANARY, chat, get, impatient, post, router, send, settings};
 use axum::body::Body;
-use recorder::{Recorder, Step, answer, stream};
 use serde_json::json;
-use served::{CANARY, chat, get, impatient, post, router, send, settings};
 use tower::ServiceExt;
 
 const CHAT: &str = "/v1/chat/completions";

@@ -1,13 +1,8 @@
 //! Blocks that the service signed or encrypted go back to it as they came, and nothing else in their place.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod recorder;
-mod served;
-
-use recorder::{Recorder, Step, json as reply};
+use crate::recorder::{Recorder, Step, json as reply};
+use crate::served::{CANARY, post, router, send, settings};
 use serde_json::{Value, json};
-use served::{CANARY, post, router, send, settings};
 
 fn user(text: &str) -> Value {
     json!({"role": "user", "content": text})

@@ -1,13 +1,10 @@
 //! The playground, asked as its page asks, without a socket.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod recorder;
-mod served;
-
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
+use crate::recorder::{self, Recorder};
+use crate::served::{self, Answer, CANARY, get, ledger, send, settings as proxy_settings};
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
@@ -17,9 +14,7 @@ use cape::lexicon::Lexicon;
 use cape::mechanism::cape::{Cape, Settings};
 use cape::text::Level;
 use cape_proxy::{Playground, PlaygroundOptions, Policy, playground_router};
-use recorder::Recorder;
 use serde_json::{Value, json};
-use served::{Answer, CANARY, get, ledger, send, settings as proxy_settings};
 
 const HOST: &str = "127.0.0.1:8787";
 const PROMPT: &str = "Hello 👋, my daughter Alice has asthma, and Alice is 12.";

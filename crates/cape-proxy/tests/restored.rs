@@ -1,13 +1,10 @@
 //! Answers with the user's own names, which upstream never sees.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod recorder;
-mod served;
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use crate::recorder::{Recorder, Step, json as reply, stream};
+use crate::served::{Answer, json_post, ledger, send, settings};
 use axum::Router;
 use cape::lexicon::Lexicon;
 use cape::mechanism::cape::{Cape, Settings as CapeSettings};
@@ -15,9 +12,7 @@ use cape::sanitizer::Sanitizer;
 use cape::units;
 use cape::{Restorer, Wanted};
 use cape_proxy::{Action, Calls, Gate, Names, Policy, Service, Settings};
-use recorder::{Recorder, Step, json as reply, stream};
 use serde_json::{Value, json};
-use served::{Answer, json_post, ledger, send, settings};
 
 const CHAT: &str = "/v1/chat/completions";
 /// She is on no list: no draw can fall on her.

@@ -1,13 +1,10 @@
 //! Every route: perturbed texts go to upstream, and nothing else does.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod recorder;
-mod served;
-
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::recorder::{Recorder, json as reply};
+use crate::served::{self, CANARY, chat, get, ledger, post, router, send, settings};
 use axum::body::Body;
 use axum::http::Request;
 use cape::mechanism::cape_paper::{CapePaper, Settings as PaperSettings};
@@ -15,9 +12,7 @@ use cape::privacy::Epsilon;
 use cape::sanitizer::{About, Sanitizer};
 use cape::tokens::{Context, KeepList};
 use cape_proxy::{Action, Error, Policy, Service, Settings};
-use recorder::{Recorder, json as reply};
 use serde_json::{Value, json};
-use served::{CANARY, chat, get, ledger, post, router, send, settings};
 
 fn hello() -> Value {
     json!({"choices": [{"index": 0, "message": {"role": "assistant", "content": "hello"}}]})

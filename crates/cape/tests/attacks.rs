@@ -1,16 +1,12 @@
 //! The attacks against plain computations of the same on models small enough to enumerate.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
 use std::sync::Arc;
 
+use crate::common::{FIRST, HashModel, cape, prompt};
 use cape::attack::bayes::PaperBayes;
 use cape::attack::mask::{MaskedUnit, guesses, scores};
 use cape::mechanism::cape_paper::CapePaper;
 use cape::tokens::{Context, LanguageModel, Memory, Piece, Token, TokenId, Tokens, View};
-use common::{FIRST, HashModel, cape, prompt};
 use proptest::prelude::*;
 
 const WORDS: u32 = 9;

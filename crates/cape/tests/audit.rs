@@ -1,11 +1,8 @@
 //! The audit against brute force over tiny vocabularies, and against planted faults.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
 use std::sync::Arc;
 
+use crate::common::{FIRST, HashModel, cape, outputs, prompt, settings, weights};
 use cape::Epsilon;
 use cape::audit::Extreme;
 use cape::audit::baseline::BaselineAudit;
@@ -20,7 +17,6 @@ use cape::rng::seeded;
 use cape::tokens::{
     Context, Embeddings, KeepList, Piece, Split, TokenId, Tokenizer, Tokens, Vocab, WordVectors,
 };
-use common::{FIRST, HashModel, cape, outputs, prompt, settings, weights};
 use proptest::prelude::*;
 
 /// With two buckets the bound is attained.

@@ -1,22 +1,16 @@
 //! The statistical audit finds planted faults, and finds nothing where there is none.
 //!
-//! The table of detection rates: `cargo test -p cape --test audit_sample -- --nocapture rates`
-
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-#[path = "common/faults.rs"]
-mod faults;
+//! The table of detection rates: `cargo test -p cape-dp --test it -- --nocapture audit_sample::rates`
 
 use std::sync::Arc;
 
+use crate::common::{HashModel, prompt, settings};
+use crate::faults::{Fault, release};
 use cape::audit::prompts::Loss;
 use cape::audit::sample::{Claim, Draws, Outcomes, Pairing, Place, Run, WordDistribution, audit};
 use cape::mechanism::Mechanism;
 use cape::mechanism::cape_paper::{CapePaper, Settings};
 use cape::tokens::{Context, LanguageModel, Tokens, Utility};
-use common::{HashModel, prompt, settings};
-use faults::{Fault, release};
 
 /// Two prompts that differ in their first word, and a model of few words.
 struct Bench {

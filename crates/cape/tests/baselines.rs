@@ -1,8 +1,6 @@
 //! The baselines against an independent NumPy computation (fixtures/baselines.py), and their promises
 //! against the integers that are drawn from.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

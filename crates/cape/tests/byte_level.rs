@@ -1,16 +1,10 @@
 //! Byte-level BPE: the ids of transformers, kinds and spans, and what is kept.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-#[path = "common/tokenizers.rs"]
-#[allow(dead_code, reason = "shared with byte_level_text.rs")]
-mod tokenizers;
-
 use cape::Why;
 use cape::tokens::{BpeParts, KeepList, Pattern, Piece, TokenId, Tokenizer};
 use serde_json::Value;
 
-use tokenizers::{FIXTURES, assert_alike, file, gpt2, ids, shape, texts, tokens};
+use crate::tokenizers::{FIXTURES, assert_alike, file, gpt2, ids, shape, texts, tokens};
 
 // ---- ids ----
 

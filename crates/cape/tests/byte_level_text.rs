@@ -1,16 +1,10 @@
 //! Byte-level BPE: text fidelity whatever the Unicode, and broken files.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-#[path = "common/tokenizers.rs"]
-#[allow(dead_code, reason = "shared with byte_level.rs")]
-mod tokenizers;
-
 use cape::tokens::{KeepList, Token, Tokenizer, assemble};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use tokenizers::{Drawn, FIXTURES, Fixture, assert_alike, check, draws, gpt2, tokens};
+use crate::tokenizers::{Drawn, FIXTURES, Fixture, assert_alike, check, draws, gpt2, tokens};
 
 // ---- any text ----
 

@@ -1,12 +1,9 @@
 //! The accounting: what a prompt costs in all, what repeated and long prompts cost, and that the
 //! joint law of all draws keeps to it.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
 use std::sync::{Arc, Mutex};
 
+use crate::common::{FIRST, HashModel, loss, outputs, settings, weights};
 use cape::mechanism::Mechanism;
 use cape::mechanism::cape_paper::CapePaper;
 use cape::tokens::{
@@ -14,7 +11,6 @@ use cape::tokens::{
     Vocab,
 };
 use cape::{Epsilon, Evidence, Guarantee, Notion, Privacy, Reach, Result, Why};
-use common::{FIRST, HashModel, loss, outputs, settings, weights};
 use proptest::prelude::*;
 
 /// With two buckets the bound is attained.

@@ -1,11 +1,10 @@
 //! The promise, enumerated: for small models, every released prompt and its exact probability.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
 use std::sync::Arc;
 
+use crate::common::{
+    FIRST, HashModel, cape, ln_ratio, loss, outputs, product, prompt, settings, weights,
+};
 use cape::Epsilon;
 use cape::mechanism::Mechanism;
 use cape::mechanism::cape_paper::{CapePaper, Settings};
@@ -13,7 +12,6 @@ use cape::tokens::{
     Calibration, Context, Embeddings, LanguageModel, Outcome, Piece, Token, TokenId, Tokens,
     Utility, View, Vocab,
 };
-use common::{FIRST, HashModel, cape, ln_ratio, loss, outputs, product, prompt, settings, weights};
 use proptest::prelude::*;
 
 /// With two buckets the bound is attained: by a candidate that is alone in the upper one for one input,

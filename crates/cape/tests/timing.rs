@@ -1,19 +1,15 @@
 //! The work for a prompt does not depend on the prompts before it: a cache that requests share would let the time of one
 //! tell the words of another. `benches/proxy/timing.py` tries it with clocks, on a running proxy.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::common::{HashModel, prompt, settings};
 use cape::Result;
 use cape::mechanism::Mechanism;
 use cape::mechanism::cape_paper::CapePaper;
 use cape::rng::seeded;
 use cape::tokens::{Calibration, Context, Embeddings, LanguageModel, TokenId, View, Vocab};
-use common::{HashModel, prompt, settings};
 
 /// A model that counts the rows of distances that it is asked for.
 struct Counting {

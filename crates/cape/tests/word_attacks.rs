@@ -1,7 +1,5 @@
 //! The Bayes attack on words against the posterior by its definition, over all words.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::sync::Arc;
 
 use cape::Epsilon;

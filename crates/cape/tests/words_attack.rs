@@ -1,20 +1,16 @@
 //! The Bayes attack on Cape's words against the posterior by its definition, over all releases.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod words;
-
 use std::collections::HashMap;
 
+use crate::words::joint::{joint, ln_ratio};
+use crate::words::opposite_cape;
+use crate::words::small::{smalls, some_strings};
 use cape::attack::bayes::{CapeBayes, Suspects};
 use cape::levels::Key;
 use cape::lexicon::Listed;
 use cape::mechanism::cape::Settings;
 use cape::{Cape, Kind, Level, Lexicon};
 use proptest::prelude::*;
-use words::joint::{joint, ln_ratio};
-use words::opposite_cape;
-use words::small::{smalls, some_strings};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]

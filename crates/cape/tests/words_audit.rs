@@ -1,9 +1,8 @@
 //! The exact audits of words against enumeration.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod words;
-
+use crate::words::joint::{Input, joint, ln_ratio};
+use crate::words::small::{TEMPLATES, fill, smalls, some_strings, strings};
+use crate::words::{opposite_cape, opposites, settings};
 use cape::audit::keys::{KeyAudit, KeyExtremes};
 use cape::audit::prompts::Loss;
 use cape::audit::texts::{Different, compare};
@@ -11,9 +10,6 @@ use cape::mechanism::cape::Settings;
 use cape::sample::Share;
 use cape::{Cape, Kind, Level, Lexicon};
 use proptest::prelude::*;
-use words::joint::{Input, joint, ln_ratio};
-use words::small::{TEMPLATES, fill, smalls, some_strings, strings};
-use words::{opposite_cape, opposites, settings};
 
 /// All inputs, in as many parts as told.
 fn audited(keys: &KeyAudit<'_>, parts: usize) -> KeyExtremes {

@@ -1,11 +1,10 @@
 //! The statistical audit on releases of words: it finds planted faults, and nothing where there is none.
 //!
-//! The table: `cargo test -p cape --test words_audit_sample -- --nocapture rates`
+//! The table: `cargo test -p cape-dp --test it -- --nocapture words_audit_sample::rates`
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod words;
-
+use crate::words::faults::Fault as Planted;
+use crate::words::joint::{joint, ln_ratio};
+use crate::words::{opposites, settings};
 use cape::audit::sample::{Claim, Draws, Outcomes, Run, WordDistribution, audit};
 use cape::audit::texts::compare;
 use cape::lexicon::Listed;
@@ -13,9 +12,6 @@ use cape::mechanism::cape::{Drawn, Plan};
 use cape::rng::{self, CryptoRng};
 use cape::sanitizer::written;
 use cape::{Cape, Level, Sanitizer, Secret};
-use words::faults::Fault as Planted;
-use words::joint::{joint, ln_ratio};
-use words::{opposites, settings};
 
 /// A planted fault.
 #[derive(Clone, Copy, Debug, PartialEq)]

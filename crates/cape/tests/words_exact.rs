@@ -2,19 +2,15 @@
 //!
 //! Each check runs on the mechanism as it is, and must fail on the same mechanism with a planted fault.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod words;
-
+use crate::words::faults::{self, Fault};
+use crate::words::joint::{Found, compare, joint, ln_ratio};
+use crate::words::small::{TEMPLATES, fill, one_each, smalls, some_strings, strings};
+use crate::words::{opposite_cape, opposites, settings};
 use cape::levels::{Key, Levels};
 use cape::lexicon::{Listed, fold};
 use cape::mechanism::cape::Settings;
 use cape::{Cape, Kind, Level, Lexicon, Sanitizer, Secret, units};
 use proptest::prelude::*;
-use words::faults::{self, Fault};
-use words::joint::{Found, compare, joint, ln_ratio};
-use words::small::{TEMPLATES, fill, one_each, smalls, some_strings, strings};
-use words::{opposite_cape, opposites, settings};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(30))]

@@ -1,13 +1,9 @@
 //! The same secret gives the same words, for as long as it lasts.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod words;
-
+use crate::words::small::{Small, Vectors, WORDS};
+use crate::words::{opposite_cape, opposites, settings};
 use cape::mechanism::cape::Drawn;
 use cape::{Cape, Level, Sanitizer, Secret};
-use words::small::{Small, Vectors, WORDS};
-use words::{opposite_cape, opposites, settings};
 
 /// The same word under two laws is drawn twice: ranks that rise together would tell it.
 #[test]

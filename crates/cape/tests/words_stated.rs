@@ -1,17 +1,13 @@
 //! The numbers that are stated beside ε: how often a word stays itself, and how often two words can be told
 //! apart.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod words;
-
 use std::collections::BTreeSet;
 
+use crate::words::joint::{Joint, joint, ln_ratio};
+use crate::words::small::{fill, smalls, some_strings};
 use cape::lexicon::fold;
 use cape::{Cape, Level};
 use proptest::prelude::*;
-use words::joint::{Joint, joint, ln_ratio};
-use words::small::{fill, smalls, some_strings};
 
 fn levels_of(cape: &Cape, text: &str) -> Vec<Level> {
     cape.plan(text).unwrap().places.iter().map(|place| place.level).collect()
