@@ -19,6 +19,9 @@ pub enum Error {
     /// The address names neither a file nor a PostgreSQL database.
     #[error("a ledger is a file, or a database at postgres://…")]
     Scheme,
+    /// The address names a PostgreSQL database, and the program was built without the feature `postgres`.
+    #[error("this build of cape has no PostgreSQL")]
+    NoPostgres,
     /// The database holds no ledger.
     #[error("there is no ledger in that database")]
     NoLedger,

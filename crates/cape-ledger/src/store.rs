@@ -97,6 +97,9 @@ impl Store {
         let file = url.strip_prefix("sqlite://").or(url.strip_prefix("sqlite:"));
         let path = Path::new(file.unwrap_or(url));
         let (dialect, connections, url) = match (url.split_once("://"), file) {
+            (Some(("postgres" | "postgresql", _)), _) if cfg!(not(feature = "postgres")) => {
+                return Err(Error::NoPostgres);
+            }
             (Some(("postgres" | "postgresql", _)), _) => (Dialect::Postgres, 8, url.to_owned()),
             // an error that named it as a file could show a password
             (Some(_), None) => return Err(Error::Scheme),

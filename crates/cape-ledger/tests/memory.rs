@@ -194,4 +194,10 @@ async fn files_have_any_name_and_are_their_owners_alone() {
     }
     let elsewhere = Ledger::open("mysql://me:canary@127.0.0.1/x", key()).await.unwrap_err();
     assert!(matches!(elsewhere, Error::Scheme) && !format!("{elsewhere:?}").contains("canary"));
+    #[cfg(not(feature = "postgres"))]
+    for scheme in ["postgres", "postgresql"] {
+        let url = format!("{scheme}://me:canary@127.0.0.1/x");
+        let without = Ledger::open(&url, key()).await.unwrap_err();
+        assert!(matches!(without, Error::NoPostgres) && !format!("{without:?}").contains("canary"));
+    }
 }

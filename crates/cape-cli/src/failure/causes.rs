@@ -152,6 +152,10 @@ impl From<cape_ledger::Error> for Failure {
                 let hint = "give --ledger FILE, or --ledger postgres://USER:PASSWORD@HOST/DATABASE";
                 return Self { code: 2, ..Self::of(&error, Some(hint)) };
             }
+            E::NoPostgres => {
+                let hint = "give --ledger FILE, or build cape with its feature `postgres`";
+                return Self { code: 2, ..Self::of(&error, Some(hint)) };
+            }
             E::NoFile(_) | E::NoLedger => "name it with --ledger, or with CAPE_LEDGER",
             E::File { .. } => "check the path, the permissions and the space that is left",
             E::Newer(_) => "use the version of cape that wrote it, or a newer one",
