@@ -9,7 +9,9 @@ use crate::failure::{Done, Failure};
 use crate::warnings;
 
 mod audit;
+#[cfg(feature = "eval")]
 mod choose;
+#[cfg(feature = "eval")]
 mod eval;
 mod ledger;
 mod misuse;
@@ -19,7 +21,9 @@ mod playground;
 mod serve;
 
 pub(crate) use audit::{AuditArgs, AuditCommand, ContextAuditArgs, ExactAuditArgs, SampleArgs};
+#[cfg(feature = "eval")]
 pub(crate) use choose::ChooseArgs;
+#[cfg(feature = "eval")]
 pub(crate) use eval::{ChatArgs, EvalArgs, EvalCommand, EvalMechanismArg, PaperArgs};
 pub(crate) use ledger::{ExportFormat, ForgetArgs, LedgerArgs, LedgerCommand, SettleArgs};
 pub(crate) use models::{BenchArgs, CalibrateArgs, ModelsArgs, ModelsCommand};
@@ -118,12 +122,14 @@ pub(crate) enum Command {
     /// Say what the settings of a proxy mean, and whether it would start
     Check(Box<ServeArgs>),
     /// Choose ε₁ and k for prompts like yours, by how many words could be guessed
+    #[cfg(feature = "eval")]
     Choose(ChooseArgs),
     /// Show the distribution that one word is drawn from
     Explain(Box<ExplainArgs>),
     /// Test the stated privacy guarantee
     Audit(AuditArgs),
     /// Measure privacy and usefulness of mechanisms: attacks, utility, and a report
+    #[cfg(feature = "eval")]
     Eval(Box<EvalArgs>),
     /// Show or export the budget that was spent, forget what words became, or settle jobs
     Ledger(LedgerArgs),

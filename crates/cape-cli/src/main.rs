@@ -35,7 +35,9 @@ fn run() -> Done {
         Command::Audit(args) => commands::audit::run(&args),
         Command::Calibrate(args) => commands::calibrate::run(&args),
         Command::Bench(args) => commands::bench::run(&args),
+        #[cfg(feature = "eval")]
         Command::Eval(args) => commands::eval::run(&args),
+        #[cfg(feature = "eval")]
         Command::Choose(args) => commands::choose::run(&args),
         Command::Serve(args) => commands::serve::run(&args),
         Command::Check(args) => commands::check::run(&args),

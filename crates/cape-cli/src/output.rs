@@ -356,6 +356,7 @@ pub(crate) struct Progress {
 /// How long a run is silent where there is no terminal.
 const SILENCE: Duration = Duration::from_secs(15);
 
+#[cfg_attr(not(feature = "eval"), expect(dead_code, reason = "the evaluation is what takes long"))]
 impl Progress {
     pub(crate) fn new(len: usize, what: &str) -> Self {
         let said = (!std::io::stderr().is_terminal()).then(|| Mutex::new(Instant::now()));

@@ -3,11 +3,10 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use cape::mechanism::cape::Cape;
-use cape_eval::Attacker;
-use cape_proxy::{Guess, Playground, PlaygroundOptions};
+use cape_proxy::{Playground, PlaygroundOptions};
 use tokio::runtime::Runtime;
 
 use super::ledger;
@@ -54,8 +53,30 @@ pub(crate) fn playground(
     let save = move |chosen: &cape::Settings| {
         settings::save(named.as_deref(), chosen).map_err(|failure| in_words(&failure))
     };
+    let (place, limits) = (proxy.ledger, proxy.limits.into());
+    let read = move || ledger::view(&place, &limits).map_err(|failure| in_words(&failure));
+    let options = PlaygroundOptions {
+        file: Some((name, Box::new(save))),
+        paper: Some(Box::new(|| paper().map_err(|failure| in_words(&failure)))),
+        #[cfg(feature = "eval")]
+        attack: Some(attack()),
+        #[cfg(not(feature = "eval"))]
+        attack: None,
+        ledger: Some(Box::new(read)),
+    };
+    Ok(Playground::new(cape.settings().clone(), options)?)
+}
+
+/// An attacker on releases, whom the evaluation has.
+#[cfg(feature = "eval")]
+fn attack() -> cape_proxy::Attack {
+    use std::sync::OnceLock;
+
+    use cape_eval::Attacker;
+    use cape_proxy::Guess;
+
     let attacker: OnceLock<Attacker> = OnceLock::new();
-    let attack = move |cape: &Cape, text: &str, release: &cape::Release| {
+    Box::new(move |cape, text, release| {
         let attacker = if let Some(attacker) = attacker.get() {
             attacker
         } else {
@@ -72,16 +93,7 @@ pub(crate) fn playground(
             exact: guess.exact,
         });
         Ok(guesses.collect())
-    };
-    let (place, limits) = (proxy.ledger, proxy.limits.into());
-    let read = move || ledger::view(&place, &limits).map_err(|failure| in_words(&failure));
-    let options = PlaygroundOptions {
-        file: Some((name, Box::new(save))),
-        paper: Some(Box::new(|| paper().map_err(|failure| in_words(&failure)))),
-        attack: Some(Box::new(attack)),
-        ledger: Some(Box::new(read)),
-    };
-    Ok(Playground::new(cape.settings().clone(), options)?)
+    })
 }
 
 /// A failure as a line of the page.

@@ -91,6 +91,7 @@ impl From<cape_models::Error> for Failure {
     }
 }
 
+#[cfg(feature = "eval")]
 impl From<cape_eval::Error> for Failure {
     fn from(error: cape_eval::Error) -> Self {
         use cape_eval::Error as E;

@@ -19,6 +19,7 @@ pub(super) enum Raw {
     /// Of a table in text.
     Record(ByteRecord),
     /// Of a column.
+    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "files without columns"))]
     Value(Option<Vec<u8>>),
     /// A row that is longer than what is held in memory.
     TooLong,
