@@ -63,7 +63,9 @@ impl TokenizerFiles {
         // a file that this refuses could make the library panic
         Tokenizer::from_json(&json)?;
         let bad = |why: tokenizers::Error| cape::Error::Tokenizer(why.to_string());
-        let mut library = Library::from_bytes(&json).map_err(bad)?;
+        let text = std::str::from_utf8(&json).map_err(|why| bad(why.into()))?;
+        // not `from_bytes`, which is generic: all that reads a tokenizer would be compiled here once more
+        let mut library: Library = text.parse().map_err(bad)?;
         library.with_truncation(None).map_err(bad)?;
         library.with_padding(None);
         Ok(library)

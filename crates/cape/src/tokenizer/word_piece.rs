@@ -37,7 +37,9 @@ impl Tokenizer {
     }
 
     pub(super) fn word_piece_from_json(json: &[u8]) -> Result<Self> {
-        Self::word_piece(Library::from_bytes(json).map_err(bad)?)
+        let json = std::str::from_utf8(json).map_err(bad)?;
+        // not `from_bytes`, which is generic: all that reads a tokenizer would be compiled here once more
+        Self::word_piece(json.parse().map_err(bad)?)
     }
 
     fn word_piece(mut inner: Library) -> Result<Self> {
