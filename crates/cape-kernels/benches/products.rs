@@ -48,7 +48,7 @@ fn main() {
             let [sixteen, eight] = [Bits::Sixteen, Bits::Eight].map(|bits| {
                 speed(best(|| {
                     let rows = Rows::new(&x, inputs, bits, kernel);
-                    weights.product(&rows, &bias, kernel, &mut out, &|_| {});
+                    weights.product(&rows, &bias, &mut out, &|_| {});
                 }))
             });
             println!(

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use crate::head::Head;
 use crate::kernel::{Kernel, Path};
 use crate::packing::WIDE;
-use crate::plain::{Bits, Block};
+use crate::plain::{Bits, Block, Row};
 
 /// Calls the function of this name for x86-64, which looks at the kernel; elsewhere the plain one.
 macro_rules! dispatch {
@@ -66,20 +66,45 @@ impl Kernel {
         dispatch!(self, exact_dots, crate::plain::exact_dots_plain, x, rows, dots);
     }
 
-    /// Writes the bytes of a row and gives its scale.
-    pub(crate) fn round_row(self, x: &[f32], bits: Bits, bytes: &mut [u8]) -> f32 {
-        dispatch!(self, round_row, crate::plain::round_row_plain, x, bits, bytes)
+    /// Writes the integers of a row and gives its scale.
+    pub(crate) fn round_row(self, x: &[f32], bits: Bits, row: Row<'_>) -> f32 {
+        dispatch!(self, round_row, crate::plain::round_row_plain, x, bits, row)
     }
 
-    /// For each row of bytes and each output of the panel the sum of products; the rows of bytes are
-    /// as many as there are sums, `stride` apart.
-    pub(crate) fn sums(self, bytes: &[u8], stride: usize, panel: &[i8], sums: &mut [[i32; WIDE]]) {
-        dispatch!(self, sums, crate::plain::sums_plain, bytes, stride, panel, sums);
+    /// For each row of words and each output of the panel the sum of products; there are as many rows as sums, `stride`
+    /// apart.
+    pub(crate) fn sums_of_words(
+        self,
+        words: &[i16],
+        stride: usize,
+        panel: &[i8],
+        sums: &mut [[i32; WIDE]],
+    ) {
+        dispatch!(self, sums_of_words, crate::plain::sums_plain, words, stride, panel, sums);
+    }
+
+    /// The same for rows of bytes, for kernels that have instructions for them.
+    pub(crate) fn sums_of_bytes(
+        self,
+        bytes: &[u8],
+        stride: usize,
+        panel: &[i8],
+        sums: &mut [[i32; WIDE]],
+    ) {
+        dispatch!(
+            self,
+            sums_of_bytes,
+            crate::plain::sums_of_bytes_plain,
+            bytes,
+            stride,
+            panel,
+            sums
+        );
     }
 
     /// The sums of some rows made into numbers of the result.
-    pub(crate) fn finish(self, block: &Block<'_>, bits: Bits, lines: &mut [&mut [f32]]) {
-        dispatch!(self, finish, crate::plain::finish_plain, block, bits, lines);
+    pub(crate) fn finish(self, block: &Block<'_>, lines: &mut [&mut [f32]]) {
+        dispatch!(self, finish, crate::plain::finish_plain, block, lines);
     }
 
     /// The attention of one head.

@@ -35,6 +35,6 @@ impl Kernel {
     /// Whether integers are faster than f32 on it, in 16 bits too.
     #[must_use]
     pub fn is_fast(self) -> bool {
-        matches!(self.0, Path::Amx | Path::Vnni)
+        matches!(self.0, Path::Amx | Path::Vnni | Path::Avx2)
     }
 }

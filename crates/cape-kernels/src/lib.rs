@@ -11,7 +11,7 @@
 //! let weights = Weights::rounded(&[1.0, 2.0, -3.0, 0.5], 2); // two outputs of two inputs
 //! let rows = Rows::new(&[10.0, 20.0], 2, Bits::Sixteen, Kernel::best());
 //! let mut y = [0.0; 2];
-//! weights.product(&rows, &[0.0, 100.0], Kernel::best(), &mut y, &|_| {});
+//! weights.product(&rows, &[0.0, 100.0], &mut y, &|_| {});
 //! assert!((y[0] - 50.0).abs() < 0.2 && (y[1] - 80.0).abs() < 0.2);
 //! ```
 

@@ -6,15 +6,12 @@ use rayon::prelude::*;
 
 use crate::kernel::{Kernel, Path};
 use crate::packing::WIDE;
-use crate::plain::{Block, Onto};
-use crate::rows::Rows;
+use crate::plain::{Bits, Block, Onto, Sums};
+use crate::rows::{Rows, Stored};
 use crate::weights::Weights;
 
-/// The most rows of bytes that a kernel takes at once.
+/// The most rows of integers that a kernel takes at once.
 const HIGH: usize = 32;
-
-/// The sums of one call of a kernel: rows of bytes × a panel's outputs.
-type Sums = [[i32; WIDE]; HIGH];
 
 /// How many panels go by before their part of the result is finished: a part that is still near.
 const NEAR: usize = 16;
@@ -32,7 +29,6 @@ pub(crate) type Then<'a> = &'a (dyn Fn(&mut [f32]) + Sync);
 struct Job<'a> {
     rows: &'a Rows,
     bias: &'a [f32],
-    kernel: Kernel,
     onto: Onto,
     then: Then<'a>,
 }
@@ -50,23 +46,16 @@ impl Weights {
     ///
     /// # Panics
     /// If the sizes do not agree.
-    pub fn product(
-        &self,
-        rows: &Rows,
-        bias: &[f32],
-        kernel: Kernel,
-        out: &mut [f32],
-        then: Then<'_>,
-    ) {
-        self.run(&Job { rows, bias, kernel, onto: Onto::Nothing, then }, out);
+    pub fn product(&self, rows: &Rows, bias: &[f32], out: &mut [f32], then: Then<'_>) {
+        self.run(&Job { rows, bias, onto: Onto::Nothing, then }, out);
     }
 
     /// `out += rows·Wᵀ + bias`.
     ///
     /// # Panics
     /// If the sizes do not agree.
-    pub fn product_onto(&self, rows: &Rows, bias: &[f32], kernel: Kernel, out: &mut [f32]) {
-        self.run(&Job { rows, bias, kernel, onto: Onto::Out, then: &|_| {} }, out);
+    pub fn product_onto(&self, rows: &Rows, bias: &[f32], out: &mut [f32]) {
+        self.run(&Job { rows, bias, onto: Onto::Out, then: &|_| {} }, out);
     }
 
     fn run(&self, job: &Job<'_>, out: &mut [f32]) {
@@ -77,7 +66,7 @@ impl Weights {
         if out.is_empty() {
             return;
         }
-        let work = rows.len() * rows.bits().planes() * self.inputs() * self.outputs();
+        let work = rows.len() * rows.planes() * self.inputs() * self.outputs();
         let threads = if work < SMALL { 1 } else { rayon::current_num_threads() };
         let parts = self.parts(rows.len(), threads, out);
         let run = |part| self.part(job, part);
@@ -121,29 +110,39 @@ impl Weights {
 
     fn part(&self, job: &Job<'_>, part: Part<'_>) {
         let Part { rows: all, panels, mut out } = part;
-        let planes = job.rows.bits().planes();
-        let high = high(job.kernel) / planes;
+        let (kernel, planes, stride) = (job.rows.kernel(), job.rows.planes(), job.rows.stride());
+        let high = high(kernel) / planes;
         let first = panels.start * WIDE;
-        let mut sums: Sums = [[0; WIDE]; HIGH];
+        let mut sums = [[0; WIDE]; HIGH];
         for near in panels.clone().step_by(NEAR).map(|at| at..(at + NEAR).min(panels.end)) {
             for panel in near.clone() {
                 let at = panel * WIDE;
                 let width = (self.outputs() - at).min(WIDE);
                 for (i, lines) in out.chunks_mut(high).enumerate() {
                     let row = all.start + i * high;
-                    let (bytes, stride) = job.rows.from(row);
                     let sums = &mut sums[..lines.len() * planes];
-                    job.kernel.sums(bytes, stride, self.panel(panel), sums);
+                    let sums = match job.rows.from(row) {
+                        Stored::Words(words) => {
+                            kernel.sums_of_words(words, stride, self.panel(panel), sums);
+                            Sums::Words(sums)
+                        }
+                        Stored::Bytes(bytes, bits) => {
+                            kernel.sums_of_bytes(bytes, stride, self.panel(panel), sums);
+                            match bits {
+                                Bits::Eight => Sums::Bytes(sums, self.sums(panel)),
+                                Bits::Sixteen => Sums::TwoBytes(sums, self.sums(panel)),
+                            }
+                        }
+                    };
                     let block = Block {
                         sums,
-                        offsets: self.sums(panel),
                         scales: &job.rows.scales()[row..row + lines.len()],
                         steps: self.scales(panel),
                         bias: &job.bias[at..at + width],
                         onto: job.onto,
                         columns: at - first..at - first + width,
                     };
-                    job.kernel.finish(&block, job.rows.bits(), lines);
+                    kernel.finish(&block, lines);
                 }
             }
             let columns =
@@ -155,11 +154,11 @@ impl Weights {
     }
 }
 
-/// How many rows of bytes a kernel takes at once.
+/// How many rows of integers a kernel takes at once.
 fn high(kernel: Kernel) -> usize {
     match kernel.0 {
-        Path::Amx => 32,
+        Path::Amx | Path::Portable => HIGH,
         Path::Vnni => 12,
-        Path::Avx2 | Path::Portable => 4,
+        Path::Avx2 => 6,
     }
 }

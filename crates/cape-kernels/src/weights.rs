@@ -79,8 +79,8 @@ impl Weights {
         &self.scales[panel * WIDE..][..WIDE]
     }
 
-    pub(crate) fn sums(&self, panel: usize) -> &[i32] {
-        &self.sums[panel * WIDE..][..WIDE]
+    pub(crate) fn sums(&self, panel: usize) -> &[i32; WIDE] {
+        &self.sums.as_chunks::<WIDE>().0[panel]
     }
 }
 

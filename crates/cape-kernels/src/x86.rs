@@ -8,11 +8,10 @@
 
 use std::arch::asm;
 use std::arch::x86_64::{
-    __cpuid, __cpuid_count, __m256i, __m512i, _mm_cvtepu8_epi16, _mm_cvtsi32_si128,
-    _mm_cvtsi128_si64, _mm_loadu_si128, _mm256_add_epi32, _mm256_cvtepi8_epi16, _mm256_hadd_epi32,
-    _mm256_madd_epi16, _mm256_permute4x64_epi64, _mm256_set1_epi64x, _mm256_setzero_si256,
-    _mm256_storeu_si256, _mm512_dpbusd_epi32, _mm512_loadu_si512, _mm512_set1_epi32,
-    _mm512_setzero_si512, _mm512_storeu_si512,
+    __cpuid, __cpuid_count, __m128i, __m256i, __m512i, _mm_loadu_si128, _mm256_add_epi32,
+    _mm256_cvtepi8_epi16, _mm256_hadd_epi32, _mm256_madd_epi16, _mm256_permute4x64_epi64,
+    _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_storeu_si256, _mm512_dpbusd_epi32,
+    _mm512_loadu_si512, _mm512_set1_epi32, _mm512_setzero_si512, _mm512_storeu_si512,
 };
 use std::sync::LazyLock;
 
@@ -20,7 +19,8 @@ use crate::head::{Head, attend_plain};
 use crate::kernel::{Kernel, Path};
 use crate::packing::{DEEP, WIDE};
 use crate::plain::{
-    Bits, Block, dots_plain, exact_dots_plain, finish_plain, round_row_plain, sums_plain,
+    Bits, Block, Row, dots_plain, exact_dots_plain, finish_plain, round_row_plain,
+    sums_of_bytes_plain, sums_plain,
 };
 
 pub(crate) fn has_avx2() -> bool {
@@ -91,21 +91,19 @@ fn amx_is_right() -> bool {
     let (mut got, mut want) = ([[0; WIDE]; ROWS], [[0; WIDE]; ROWS]);
     // SAFETY: `has_amx` asks this only where the processor and the system have tiles.
     unsafe { amx(&bytes, stride, &panel, &mut got) };
-    sums_plain(&bytes, stride, &panel, &mut want);
+    sums_of_bytes_plain(&bytes, stride, &panel, &mut want);
     got == want
 }
 
 /// For each row of bytes and each output of the panel the sum of products.
-pub(crate) fn sums(
+pub(crate) fn sums_of_bytes(
     kernel: Kernel,
     bytes: &[u8],
     stride: usize,
     panel: &[i8],
     sums: &mut [[i32; WIDE]],
 ) {
-    assert!(stride > 0 && stride.is_multiple_of(DEEP), "whole groups of inputs");
-    assert!(panel.len() == stride * WIDE, "a whole panel");
-    assert!(bytes.len() >= sums.len() * stride, "a row of bytes per row of sums");
+    check(bytes, stride, panel, sums);
     match kernel.0 {
         Path::Amx if bytes.len() >= 32 * stride => {
             let mut whole = [[0; WIDE]; 32];
@@ -115,10 +113,31 @@ pub(crate) fn sums(
         }
         // SAFETY: the kernel exists, so the machine has the instructions; lengths were checked.
         Path::Amx | Path::Vnni => unsafe { vnni_rows(bytes, stride, panel, sums) },
-        // SAFETY: as above.
-        Path::Avx2 => unsafe { avx2(bytes, stride, panel, sums) },
-        Path::Portable => sums_plain(bytes, stride, panel, sums),
+        Path::Avx2 | Path::Portable => sums_of_bytes_plain(bytes, stride, panel, sums),
     }
+}
+
+/// For each row of words and each output of the panel the sum of products.
+pub(crate) fn sums_of_words(
+    kernel: Kernel,
+    words: &[i16],
+    stride: usize,
+    panel: &[i8],
+    sums: &mut [[i32; WIDE]],
+) {
+    check(words, stride, panel, sums);
+    match kernel.0 {
+        // SAFETY: the kernel exists, so the machine has the instructions; lengths were checked.
+        Path::Amx | Path::Vnni | Path::Avx2 => unsafe { avx2_rows(words, stride, panel, sums) },
+        Path::Portable => sums_plain(words, stride, panel, sums),
+    }
+}
+
+/// What the kernels rely on.
+fn check<T>(integers: &[T], stride: usize, panel: &[i8], sums: &[[i32; WIDE]]) {
+    assert!(stride > 0 && stride.is_multiple_of(DEEP), "whole groups of inputs");
+    assert!(panel.len() == stride * WIDE, "a whole panel");
+    assert!(integers.len() >= sums.len() * stride, "a row of integers per row of sums");
 }
 
 /// # Safety
@@ -185,70 +204,69 @@ unsafe fn vnni<const N: usize>(
     }
 }
 
-/// Without VNNI: bytes widened to 16 bits, whose products are summed in pairs without overflow.
+/// Without instructions for bytes: words, whose products are summed in pairs.
 ///
 /// # Safety
-/// AVX2; lengths as for [`vnni_rows`].
+/// AVX2; `words` has a row of `stride` words per row of sums; `panel` has `stride` times `WIDE` weights.
 #[target_feature(enable = "avx2")]
-unsafe fn avx2(bytes: &[u8], stride: usize, panel: &[i8], sums: &mut [[i32; WIDE]]) {
-    let (mut rows, mut at) = (sums, 0);
-    while !rows.is_empty() {
-        let two = rows.len().min(2);
-        let (now, later) = rows.split_at_mut(two);
-        // SAFETY: what the caller promises, less the rows that are done.
-        unsafe {
-            let bytes = bytes.as_ptr().add(at * stride);
-            match now {
-                [_, _] => avx2_rows::<2>(bytes, stride, panel, now),
-                _ => avx2_rows::<1>(bytes, stride, panel, now),
-            }
+unsafe fn avx2_rows(words: &[i16], stride: usize, panel: &[i8], sums: &mut [[i32; WIDE]]) {
+    let (mut words, mut sums) = (words.as_ptr(), sums);
+    while !sums.is_empty() {
+        macro_rules! take {
+            ($n:literal) => {{
+                let (now, later) = sums.split_at_mut($n);
+                // SAFETY: what the caller promises, less the rows that are done.
+                unsafe {
+                    avx2::<$n>(words, stride, panel, now);
+                    words = words.add($n * stride);
+                }
+                sums = later;
+            }};
         }
-        (rows, at) = (later, at + two);
+        match sums.len() {
+            6.. => take!(6),
+            4..6 => take!(4),
+            2..4 => take!(2),
+            _ => take!(1),
+        }
     }
 }
 
 /// # Safety
-/// As [`avx2`], for `N` rows.
+/// As [`avx2_rows`], for `N` rows.
 #[target_feature(enable = "avx2")]
-unsafe fn avx2_rows<const N: usize>(
-    bytes: *const u8,
+unsafe fn avx2<const N: usize>(
+    words: *const i16,
     stride: usize,
     panel: &[i8],
     sums: &mut [[i32; WIDE]],
 ) {
-    let panel = panel.as_ptr();
-    // 16 outputs at a time, in 4 registers: each holds two half sums of 4 outputs
-    for half in 0..WIDE / 16 {
-        let mut c = [[_mm256_setzero_si256(); 4]; N];
+    // 8 outputs of each row at a time, in 2 registers that hold two half sums of 4 outputs each: with 6 rows that leaves
+    // room for the weights and for the row's four inputs
+    for eighth in 0..WIDE / 8 {
+        let mut c = [[_mm256_setzero_si256(); 2]; N];
         for group in 0..stride / 4 {
-            // SAFETY: a group has 4 × 32 weights, a row of bytes 4 bytes per group.
+            // SAFETY: a group has 4 × 32 weights, a row 4 words per group.
             unsafe {
-                let w = panel.add(group * 4 * WIDE + half * 64);
-                let mut x = [_mm256_setzero_si256(); N];
-                for (row, x) in x.iter_mut().enumerate() {
-                    let four = bytes.add(row * stride + group * 4).cast::<i32>().read_unaligned();
-                    let wide = _mm_cvtepu8_epi16(_mm_cvtsi32_si128(four));
-                    *x = _mm256_set1_epi64x(_mm_cvtsi128_si64(wide));
-                }
-                for quarter in 0..4 {
-                    let w = _mm_loadu_si128(w.add(quarter * 16).cast());
-                    let w = _mm256_cvtepi8_epi16(w);
-                    for (c, x) in c.iter_mut().zip(x) {
-                        c[quarter] = _mm256_add_epi32(c[quarter], _mm256_madd_epi16(x, w));
-                    }
+                let w = panel.as_ptr().add(group * 4 * WIDE + eighth * 32);
+                let w0 = _mm256_cvtepi8_epi16(_mm_loadu_si128(w.cast::<__m128i>()));
+                let w1 = _mm256_cvtepi8_epi16(_mm_loadu_si128(w.add(16).cast::<__m128i>()));
+                for (row, c) in c.iter_mut().enumerate() {
+                    let four = words.add(row * stride + group * 4).cast::<i64>().read_unaligned();
+                    let x = _mm256_set1_epi64x(four);
+                    c[0] = _mm256_add_epi32(c[0], _mm256_madd_epi16(x, w0));
+                    c[1] = _mm256_add_epi32(c[1], _mm256_madd_epi16(x, w1));
                 }
             }
         }
         for (c, sums) in c.iter().zip(sums.iter_mut()) {
-            for pair in 0..2 {
-                // the half sums added; they come out as outputs 0 1 4 5 2 3 6 7
-                let both = _mm256_hadd_epi32(c[2 * pair], c[2 * pair + 1]);
-                let eight = _mm256_permute4x64_epi64::<0b11_01_10_00>(both);
-                // SAFETY: a row of sums has 32 integers.
-                unsafe {
-                    let to = sums.as_mut_ptr().add(half * 16 + pair * 8);
-                    _mm256_storeu_si256(to.cast::<__m256i>(), eight);
-                }
+            // the half sums added; they come out as outputs 0 1 4 5 2 3 6 7
+            let both = _mm256_hadd_epi32(c[0], c[1]);
+            let eight = _mm256_permute4x64_epi64::<0b11_01_10_00>(both);
+            // SAFETY: a row of sums has 32 integers.
+            unsafe {
+                let to = sums.as_mut_ptr().add(eighth * 8);
+                _mm256_storeu_si256(to.cast::<__m256i>(), eight);
             }
         }
     }
@@ -347,8 +365,8 @@ macro_rules! widths {
     };
 }
 
-widths!(round_row, round_row_plain, (x: &[f32], bits: Bits, bytes: &mut [u8]) -> f32);
-widths!(finish, finish_plain, (block: &Block<'_>, bits: Bits, lines: &mut [&mut [f32]]) -> ());
+widths!(round_row, round_row_plain, (x: &[f32], bits: Bits, row: Row<'_>) -> f32);
+widths!(finish, finish_plain, (block: &Block<'_>, lines: &mut [&mut [f32]]) -> ());
 widths!(attend, attend_plain, (head: &mut Head<'_>) -> ());
 widths!(exact_dots, exact_dots_plain, (x: &[i16], rows: &[i8], dots: &mut [i32]) -> ());
 widths!(dots, dots_plain, (x: &[f32], rows: [&[f32]; 4]) -> [f32; 4]);

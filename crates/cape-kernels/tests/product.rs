@@ -18,7 +18,7 @@ fn numbers(n: usize, seed: u64) -> Vec<f32> {
 fn product(weights: &Weights, x: &[f32], bias: &[f32], bits: Bits, kernel: Kernel) -> Vec<f32> {
     let rows = Rows::new(x, weights.inputs(), bits, kernel);
     let mut out = vec![0.0; rows.len() * weights.outputs()];
-    weights.product(&rows, bias, kernel, &mut out, &|_| {});
+    weights.product(&rows, bias, &mut out, &|_| {});
     out
 }
 
@@ -92,7 +92,7 @@ fn large_products_are_cut_into_parts_and_finished_once() {
         let want = exact(&x, &floats, &bias, inputs);
         let rows = Rows::new(&x, inputs, Bits::Sixteen, Kernel::best());
         let mut got = vec![f32::NAN; want.len()];
-        weights.product(&rows, &bias, Kernel::best(), &mut got, &|part| {
+        weights.product(&rows, &bias, &mut got, &|part| {
             for v in part {
                 *v = *v * 2.0 + 1.0;
             }
@@ -149,11 +149,11 @@ fn zeros_and_tiny_rows_give_the_bias() {
 fn integers_are_taken_as_they_are() {
     let values: Vec<i8> = (-64..64).collect();
     let weights = Weights::new(&values, &[0.5], 128);
-    let rows = Rows::integers(&values, 2.0);
     let want: i32 = values.iter().map(|&v| i32::from(v) * i32::from(v)).sum();
     for kernel in Kernel::available() {
+        let rows = Rows::integers(&values, 2.0, kernel);
         let mut out = [0.0];
-        weights.product(&rows, &[0.0], kernel, &mut out, &|_| {});
+        weights.product(&rows, &[0.0], &mut out, &|_| {});
         assert_eq!(out[0], want as f32);
     }
 }

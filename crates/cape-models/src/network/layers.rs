@@ -72,7 +72,7 @@ impl Linear {
             Packed::Integers(weights, bits) => {
                 let rows = self.rows(input, *bits);
                 profile::product(then, |then| {
-                    weights.product(rows, &self.bias, self.math.kernel, y, then);
+                    weights.product(rows, &self.bias, y, then);
                 });
             }
         }
@@ -103,7 +103,7 @@ impl Linear {
             Packed::Integers(weights, bits) => {
                 let rows = self.rows(input, *bits);
                 profile::timed(Stage::Products, || {
-                    weights.product_onto(rows, &self.bias, self.math.kernel, y);
+                    weights.product_onto(rows, &self.bias, y);
                 });
             }
         }

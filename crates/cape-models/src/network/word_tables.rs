@@ -113,7 +113,7 @@ impl WordTables {
                 let rows = Rows::new(x, width, *bits, *kernel);
                 let outputs = decoder.rows.outputs();
                 let mut logits = vec![0.0; x.len() / width * outputs];
-                decoder.rows.product(&rows, bias, *kernel, &mut logits, &|_| {});
+                decoder.rows.product(&rows, bias, &mut logits, &|_| {});
                 logits.chunks(outputs.max(1)).map(<[f32]>::to_vec).collect()
             }
         }
@@ -130,10 +130,10 @@ impl WordTables {
         let integer = |v: &f32| if scale == 0.0 { 0 } else { (v / scale).round() as i8 };
         let values: Vec<i8> = self.embeddings.row(t).iter().map(integer).collect();
         let own = square(&values, scale);
-        let row = Rows::integers(&values, scale);
+        let row = Rows::integers(&values, scale, *kernel);
         let Part { rows, squares } = &**near;
         let mut distances = vec![0.0; rows.outputs()];
-        rows.product(&row, &vec![0.0; rows.outputs()], *kernel, &mut distances, &|_| {});
+        rows.product(&row, &vec![0.0; rows.outputs()], &mut distances, &|_| {});
         for (dot, square) in distances.iter_mut().zip(squares) {
             *dot = (own + square - 2.0 * f64::from(*dot)).max(0.0).sqrt() as f32;
         }
