@@ -171,20 +171,27 @@ impl Chat {
             Originals::Answered(known) => Some(once(&known[record.prompt], || ask(&item.text))?),
             _ => None,
         };
-        let answer = match original.filter(|_| sent.text == item.text) {
+        let noisy = match original.filter(|_| sent.text == item.text) {
             Some(original) => original.to_owned(),
-            None => sent.back.restore(ask(sent.text)?),
+            None => ask(sent.text)?,
         };
-        let passes = rules.pass(&answer);
-        record.scores.insert(Score::Task, f64::from(u8::from(passes)));
-        if let Some(details) = rules.details(&answer) {
-            record.scores.insert(Score::Details, details);
+        let answer = sent.back.restore(&noisy);
+        let mut note = |answer: &str, task, details| {
+            record.scores.insert(task, f64::from(u8::from(rules.pass(answer))));
+            if let Some(share) = rules.details(answer) {
+                record.scores.insert(details, share);
+            }
+        };
+        note(&answer, Score::Task, Score::Details);
+        if let Some(answer) = sent.back.restore_all(&noisy) {
+            note(&answer, Score::TaskAllBack, Score::DetailsAllBack);
         }
         let Some(original) = original else { return Ok(()) };
         let local = self.local.as_ref().unwrap_or(&self.client);
         let preferred = tasks::preferred(local, &item.text, [original, &answer], &CLASSIFY)?;
         record.scores.insert(Score::Preferred, preferred);
         // where the rules see a difference and the model is sure: whether they mean the same answer
+        let passes = rules.pass(&answer);
         if rules.pass(original) != passes && preferred != 0.5 {
             let agrees = passes == (preferred == 1.0);
             record.scores.insert(Score::Agreement, f64::from(u8::from(agrees)));
@@ -235,7 +242,7 @@ impl Chat {
     ) -> Result<()> {
         let y = self.expected(item, expected)?;
         let noisy = tasks::generation(&self.client, sent.text, &CONTINUE)?;
-        let restored = sent.back.restore(noisy.clone());
+        let restored = sent.back.restore(&noisy);
         let local = self.local.as_ref().unwrap_or(&self.client);
         let extracted = tasks::extraction(local, &item.text, &noisy, &CONTINUE)?;
         let vectors = meaning.vectors(&[&item.text, y, &noisy, &restored, &extracted])?;

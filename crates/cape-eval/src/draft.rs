@@ -37,20 +37,31 @@ pub(crate) struct Draft {
 pub(crate) enum Back {
     /// There is none.
     Nowhere,
-    /// Names and identifiers are put back.
-    Words(Restorer),
+    /// Words are put back: names and identifiers, as by default, or all that can be.
+    Words { usual: Restorer, all: Restorer },
     /// Masks, and what they stand for.
     Masks(Vec<(String, String)>),
 }
 
 impl Back {
-    pub(crate) fn restore(&self, answer: String) -> String {
+    /// The answer as the user reads it.
+    pub(crate) fn restore(&self, answer: &str) -> String {
         match self {
-            Self::Nowhere => answer,
-            Self::Words(restorer) => restorer.restore(&answer).0,
+            Self::Nowhere => answer.to_owned(),
+            Self::Words { usual, .. } => usual.restore(answer).0,
             Self::Masks(masks) => {
-                masks.iter().fold(answer, |answer, (mask, original)| answer.replace(mask, original))
+                let undo =
+                    |answer: String, (mask, own): &(String, String)| answer.replace(mask, own);
+                masks.iter().fold(answer.to_owned(), undo)
             }
+        }
+    }
+
+    /// The answer with all put back that can be, where that may be more.
+    pub(crate) fn restore_all(&self, answer: &str) -> Option<String> {
+        match self {
+            Self::Words { all, .. } => Some(all.restore(answer).0),
+            Self::Nowhere | Self::Masks(_) => None,
         }
     }
 }
@@ -169,15 +180,19 @@ pub(crate) fn on_words(
             let plan = cape.plan(&item.text)?;
             let drawn = cape.draw(&plan, &secret);
             let release = written(cape, &item.text, &plan, &drawn, true);
-            let mut restorer = Restorer::default();
-            restorer.learn(cape, &item.text, &release.text, &Wanted::DEFAULT);
+            let learned = |wanted: &[Wanted]| {
+                let mut restorer = Restorer::default();
+                restorer.learn(cape, &item.text, &release.text, wanted);
+                restorer
+            };
+            let back = Back::Words { usual: learned(&Wanted::DEFAULT), all: learned(&Wanted::ALL) };
             let mut draft = Draft {
                 text: release.text,
                 tokens: Tokens::default(),
                 released: Vec::new(),
                 counted: Vec::new(),
                 words: None,
-                back: Back::Words(restorer),
+                back,
             };
             let (mut tokens, mut words, mut at) = (Vec::new(), Vec::new(), 0);
             for (place, word) in plan.places.iter().zip(release.words) {
@@ -272,7 +287,7 @@ mod tests {
         let device = cape_models::load(cape_models::DEFAULT).unwrap();
         let draft = &masked(&device.tokenizer, &[(0, &item)]).unwrap()[0];
         assert_eq!(draft.text, "<PERSON_1> met <PERSON_2> in <PLACE_1>; <PERSON_2> left.");
-        let answer = "Ask <PERSON_2> in <PLACE_1>, <PERSON_3>".to_owned();
+        let answer = "Ask <PERSON_2> in <PLACE_1>, <PERSON_3>";
         assert_eq!(draft.back.restore(answer), "Ask Bo in Rome, <PERSON_3>");
         let hidden = draft.released.iter().filter(|token| token.outcome == Outcome::Dropped);
         assert!(

@@ -33,6 +33,12 @@ pub enum Score {
     Task,
     /// How many of the private values that a good answer repeats it has.
     Details,
+    /// The first of these with all that can be put back, not only what is by default.
+    #[serde(rename = "task, all put back")]
+    TaskAllBack,
+    /// The second of these with the same.
+    #[serde(rename = "details, all put back")]
+    DetailsAllBack,
     /// Whether an answer is preferred to the one without Cape.
     Preferred,
     /// Whether rules and judge mean the same answer.
@@ -135,6 +141,9 @@ impl Score {
             Self::Details => {
                 "Details: of the private values that a good answer repeats, those that it has."
             }
+            Self::TaskAllBack | Self::DetailsAllBack => {
+                "All put back: the same with places, organisations, numbers and dates put back, too, as masks are undone."
+            }
             Self::Preferred => {
                 "Preferred: of this answer and the one to the prompt itself a model calls this one better; a half where the \
                  order decides."
@@ -205,6 +214,8 @@ impl Measure {
             Self::Unchanged => "tokens that stay the same".into(),
             Self::Score(Score::Task) => "tasks done".into(),
             Self::Score(Score::Details) => "details in the answer".into(),
+            Self::Score(Score::TaskAllBack) => "tasks done, all put back".into(),
+            Self::Score(Score::DetailsAllBack) => "details in the answer, all put back".into(),
             Self::Score(Score::Preferred) => "preferred to the answer without Cape".into(),
             Self::Score(Score::Agreement) => "agreement of rules and judge".into(),
             Self::Privacy(attack) => format!("privacy against {attack}"),

@@ -121,6 +121,10 @@ fn answers_to_releases_get_the_users_words_back() {
         // a far word that is no name is not put back
         let is_cape = record.cell.mechanism == "cape";
         assert!(scores[&Score::Details] == 1.0 || is_cape, "{}", record.cell.mechanism);
+        // putting more back takes nothing away
+        assert_eq!(scores.contains_key(&Score::TaskAllBack), is_cape);
+        let all_back = scores.get(&Score::DetailsAllBack);
+        assert!(all_back.is_none_or(|&details| details >= scores[&Score::Details]));
         let released = record.released.as_ref().unwrap();
         if record.cell.mechanism == Reference::MaskedSpans.name() {
             assert_eq!(released, "Thank <PERSON_1> and <PERSON_2> in one line.");
