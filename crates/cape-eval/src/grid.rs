@@ -121,7 +121,7 @@ impl Grid<'_> {
                     count += self.data.items.len() - left.len();
                     let finished = std::sync::atomic::AtomicUsize::new(count);
                     let new: Vec<Vec<Record>> = left
-                        .par_chunks(SIDE_BY_SIDE)
+                        .par_chunks(self.side_by_side())
                         .map(|prompts| {
                             let new = evaluate(method, &at, &cell, seed, prompts, self.tools)?;
                             keep(&new)?;
@@ -142,6 +142,12 @@ impl Grid<'_> {
             (method, epsilon, record.seed, record.prompt)
         });
         Ok((records, refused))
+    }
+
+    /// How many prompts are released together, and written down together. Where a chat model is asked it is one, so that
+    /// no answer is lost when the run is stopped: its time hides what releasing them one by one costs.
+    fn side_by_side(&self) -> usize {
+        if self.tools.chat.is_some() { 1 } else { SIDE_BY_SIDE }
     }
 
     /// The work left beside this file, and about how long that takes: a few prompts are released

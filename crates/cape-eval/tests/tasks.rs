@@ -135,3 +135,34 @@ fn answers_to_releases_get_the_users_words_back() {
     let details: f64 = cape.map(|record| record.scores[&Score::Details]).sum();
     assert!(details >= 4.0, "names come back: {details} of 8");
 }
+
+/// What a chat model answered before it went away is not asked again.
+#[test]
+fn answers_are_written_down_as_they_come() {
+    let mut left = 6;
+    let server = Server::answering(move |_| {
+        left -= 1;
+        if left < 0 { Reply::status(401, "{}") } else { Reply::content("\"positive\"") }
+    });
+    let dir = tempfile::tempdir().unwrap();
+    let prompts = dir.path().join("prompts.tsv");
+    let lines: Vec<String> = (0..12).map(|i| format!("a fine film number {i}\t1")).collect();
+    std::fs::write(&prompts, format!("sentence\tlabel\n{}\n", lines.join("\n"))).unwrap();
+    let data = Data::read(&prompts, &Columns::default()).unwrap();
+    let methods = [Method::cape("cape", Lexicon::embedded(), Settings::default())];
+    let tools = Tools {
+        attacker: None,
+        masked_prompts: 0,
+        bayes_prompts: 0,
+        examples: 0,
+        meaning: None,
+        chat: Some(Chat::new(client(&server), 0).at_once(4)),
+    };
+    let grid =
+        Grid { data: &data, methods: &methods, epsilons: &[8.0], seeds: &[0], tools: &tools };
+    let records = dir.path().join("records.jsonl");
+    assert!(grid.run(&records, &|_| ()).is_err());
+    let written = std::fs::read_to_string(&records).unwrap();
+    let accurate = written.matches("\"accuracy\":1").count();
+    assert_eq!((written.lines().count(), accurate), (6, 6));
+}
