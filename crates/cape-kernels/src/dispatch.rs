@@ -2,8 +2,10 @@
 
 use std::sync::LazyLock;
 
+use crate::blocks::{CodedRows, Panel, SIDE};
 use crate::head::Head;
 use crate::kernel::{Kernel, Path};
+use crate::last_row::LastRow;
 use crate::packing::WIDE;
 use crate::plain::{Bits, Block, Row};
 
@@ -105,6 +107,35 @@ impl Kernel {
     /// The sums of some rows made into numbers of the result.
     pub(crate) fn finish(self, block: &Block<'_>, lines: &mut [&mut [f32]]) {
         dispatch!(self, finish, crate::plain::finish_plain, block, lines);
+    }
+
+    /// Writes the integers of a block and the sums of its parts, and gives its scale.
+    pub(crate) fn round_block(self, x: &[f32], bytes: &mut [i8], sums: &mut [i16; 24]) -> f32 {
+        dispatch!(self, round_block, crate::blocks::round_block_plain, x, bytes, sums)
+    }
+
+    /// For some rows and each output of a panel of coded weights the sum of products.
+    pub(crate) fn sums_of_blocks(
+        self,
+        panel: Panel<'_>,
+        rows: &CodedRows,
+        first: usize,
+        sums: &mut [[f32; SIDE]],
+    ) {
+        dispatch!(
+            self,
+            sums_of_blocks,
+            crate::blocks::sums_of_blocks_plain,
+            panel,
+            rows,
+            first,
+            sums
+        );
+    }
+
+    /// Attention of one row to the rows before it; see [`crate::LastRow`].
+    pub(crate) fn attend_row(self, row: &mut LastRow<'_>) {
+        dispatch!(self, attend_row, crate::last_row::attend_row_plain, row);
     }
 
     /// The attention of one head.

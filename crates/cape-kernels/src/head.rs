@@ -103,7 +103,7 @@ pub(crate) fn attend_plain(head: &mut Head<'_>) {
 
 /// Softmax of whole blocks of `LANES` numbers; minus infinity becomes next to nothing.
 #[inline(always)]
-fn softmax(x: &mut [f32]) {
+pub(crate) fn softmax(x: &mut [f32]) {
     let blocks = x.as_chunks_mut::<LANES>().0;
     let mut most = [f32::NEG_INFINITY; LANES];
     for block in blocks.iter() {

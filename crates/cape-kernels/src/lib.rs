@@ -16,9 +16,11 @@
 //! ```
 
 mod attention;
+mod blocks;
 mod dispatch;
 mod head;
 mod kernel;
+mod last_row;
 mod packing;
 mod plain;
 mod product;
@@ -28,7 +30,9 @@ mod weights;
 mod x86;
 
 pub use attention::{Attention, Bias};
+pub use blocks::{BLOCK, Coded, CodedRows, CodedWeights, Coding};
 pub use kernel::Kernel;
+pub use last_row::LastRow;
 pub use plain::Bits;
 pub use rows::Rows;
 pub use weights::{Weights, rounded};

@@ -76,7 +76,7 @@ pub(crate) fn round_row_plain(x: &[f32], bits: Bits, row: Row<'_>) -> f32 {
 /// The nearest integer of a number below 2^22, ties to even: adding 1.5·2^23 leaves it in the last
 /// bits. Compilers turn this, unlike a cast, into a vector instruction or two.
 #[inline(always)]
-fn nearest(v: f32) -> i32 {
+pub(crate) fn nearest(v: f32) -> i32 {
     const MAGIC: f32 = 12_582_912.0;
     (v + MAGIC).to_bits() as i32 - MAGIC.to_bits() as i32
 }

@@ -14,7 +14,7 @@ use crate::weights::Weights;
 const HIGH: usize = 32;
 
 /// How many panels go by before their part of the result is finished: a part that is still near.
-const NEAR: usize = 16;
+pub(crate) const NEAR: usize = 16;
 
 /// With so many rows for each thread, each thread gets its own.
 const MANY: usize = 96;
@@ -34,10 +34,10 @@ struct Job<'a> {
 }
 
 /// A part of the result: some rows, some panels, and where each row's part goes.
-struct Part<'a> {
-    rows: Range<usize>,
-    panels: Range<usize>,
-    out: Vec<&'a mut [f32]>,
+pub(crate) struct Part<'a> {
+    pub(crate) rows: Range<usize>,
+    pub(crate) panels: Range<usize>,
+    pub(crate) out: Vec<&'a mut [f32]>,
 }
 
 impl Weights {
@@ -66,46 +66,9 @@ impl Weights {
         if out.is_empty() {
             return;
         }
-        let work = rows.len() * rows.planes() * self.inputs() * self.outputs();
-        let threads = if work < SMALL { 1 } else { rayon::current_num_threads() };
-        let parts = self.parts(rows.len(), threads, out);
-        let run = |part| self.part(job, part);
-        if parts.len() == 1 {
-            parts.into_iter().for_each(run);
-        } else {
-            parts.into_par_iter().for_each(run);
-        }
-    }
-
-    /// Cuts the result for so many threads: by rows where there are many, else by outputs.
-    fn parts<'a>(&self, rows: usize, threads: usize, out: &'a mut [f32]) -> Vec<Part<'a>> {
-        let panels = self.outputs().div_ceil(WIDE);
-        let mut lines: Vec<&'a mut [f32]> = out.chunks_exact_mut(self.outputs()).collect();
-        if rows >= threads * MANY || threads == 1 {
-            let each = rows.div_ceil(threads).next_multiple_of(12);
-            let mut parts = Vec::new();
-            for start in (0..rows).step_by(each) {
-                let end = (start + each).min(rows);
-                let out = lines.drain(..end - start).collect();
-                parts.push(Part { rows: start..end, panels: 0..panels, out });
-            }
-            return parts;
-        }
-        // a few more parts than threads, as threads are rarely free at the same time
-        let each = panels.div_ceil(threads * 2);
-        let mut parts = Vec::new();
-        for start in (0..panels).step_by(each) {
-            let end = (start + each).min(panels);
-            let outputs = end.saturating_mul(WIDE).min(self.outputs()) - start * WIDE;
-            let mut out = Vec::with_capacity(rows);
-            for line in &mut lines {
-                let (head, tail) = std::mem::take(line).split_at_mut(outputs);
-                out.push(head);
-                *line = tail;
-            }
-            parts.push(Part { rows: 0..rows, panels: start..end, out });
-        }
-        parts
+        let threads = threads(rows.len() * rows.planes() * self.inputs() * self.outputs());
+        Parts::new(rows.len(), (self.outputs(), WIDE), threads, out)
+            .run(|part| self.part(job, part));
     }
 
     fn part(&self, job: &Job<'_>, part: Part<'_>) {
@@ -150,6 +113,60 @@ impl Weights {
             for line in &mut out {
                 (job.then)(&mut line[columns.clone()]);
             }
+        }
+    }
+}
+
+/// How many threads so many multiplications are worth.
+pub(crate) fn threads(work: usize) -> usize {
+    if work < SMALL { 1 } else { rayon::current_num_threads() }
+}
+
+/// The parts of a result.
+pub(crate) struct Parts<'a>(Vec<Part<'a>>);
+
+impl<'a> Parts<'a> {
+    /// Cuts the result for so many threads: by rows where there are many, else by outputs, in panels of `wide`.
+    pub(crate) fn new(
+        rows: usize,
+        (outputs, wide): (usize, usize),
+        threads: usize,
+        out: &'a mut [f32],
+    ) -> Self {
+        let panels = outputs.div_ceil(wide);
+        let mut lines: Vec<&'a mut [f32]> = out.chunks_exact_mut(outputs).collect();
+        let mut parts = Vec::new();
+        if rows >= threads * MANY || threads == 1 {
+            let each = rows.div_ceil(threads).next_multiple_of(12);
+            for start in (0..rows).step_by(each) {
+                let end = (start + each).min(rows);
+                let out = lines.drain(..end - start).collect();
+                parts.push(Part { rows: start..end, panels: 0..panels, out });
+            }
+            return Self(parts);
+        }
+        // a few more parts than threads, as threads are rarely free at the same time
+        let each = panels.div_ceil(threads * 2);
+        for start in (0..panels).step_by(each) {
+            let end = (start + each).min(panels);
+            let width = end.saturating_mul(wide).min(outputs) - start * wide;
+            let mut out = Vec::with_capacity(rows);
+            for line in &mut lines {
+                let (head, tail) = std::mem::take(line).split_at_mut(width);
+                out.push(head);
+                *line = tail;
+            }
+            parts.push(Part { rows: 0..rows, panels: start..end, out });
+        }
+        Self(parts)
+    }
+
+    /// Does the work of each part, one alone on this thread.
+    pub(crate) fn run(self, work: impl Fn(Part<'a>) + Sync + Send) {
+        if self.0.len() == 1 {
+            self.0.into_iter().for_each(work);
+        } else {
+            self.0.into_par_iter().for_each(work);
         }
     }
 }

@@ -6,6 +6,8 @@
 
 #![allow(unsafe_code, reason = "vector and tile instructions; see above")]
 
+mod blocks;
+
 use std::arch::asm;
 use std::arch::x86_64::{
     __cpuid, __cpuid_count, __m128i, __m256i, __m512i, _mm_loadu_si128, _mm256_add_epi32,
@@ -15,8 +17,12 @@ use std::arch::x86_64::{
 };
 use std::sync::LazyLock;
 
+pub(crate) use blocks::sums_of_blocks;
+
+use crate::blocks::round_block_plain;
 use crate::head::{Head, attend_plain};
 use crate::kernel::{Kernel, Path};
+use crate::last_row::{LastRow, attend_row_plain};
 use crate::packing::{DEEP, WIDE};
 use crate::plain::{
     Bits, Block, Row, dots_plain, exact_dots_plain, finish_plain, round_row_plain,
@@ -370,3 +376,5 @@ widths!(finish, finish_plain, (block: &Block<'_>, lines: &mut [&mut [f32]]) -> (
 widths!(attend, attend_plain, (head: &mut Head<'_>) -> ());
 widths!(exact_dots, exact_dots_plain, (x: &[i16], rows: &[i8], dots: &mut [i32]) -> ());
 widths!(dots, dots_plain, (x: &[f32], rows: [&[f32]; 4]) -> [f32; 4]);
+widths!(round_block, round_block_plain, (x: &[f32], bytes: &mut [i8], sums: &mut [i16; 24]) -> f32);
+widths!(attend_row, attend_row_plain, (row: &mut LastRow<'_>) -> ());
