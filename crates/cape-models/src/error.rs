@@ -119,6 +119,17 @@ pub enum Error {
     /// A sentence encoder is of a kind that is not supported, or its files do not fit together.
     #[error("the sentence encoder cannot be used: {0}")]
     Sentence(String),
+    /// A chat model cannot be used.
+    #[error("the chat model cannot be used: {0}")]
+    Chat(String),
+    /// A question is too long for a chat model.
+    #[error("the question has {tokens} tokens: with its answer there must be at most {most}")]
+    TooLong {
+        /// Its tokens.
+        tokens: usize,
+        /// The tokens of a question and its answer.
+        most: usize,
+    },
     /// The mechanism refused.
     #[error(transparent)]
     Cape(#[from] cape::Error),

@@ -6,7 +6,7 @@
 //! - [`calibrate`] finds a model's range of logits; [`pack`] stores a model in fewer bits.
 //! - [`Vectors`] are words with vectors, from GloVe's files and others; [`PreparedBaseline`] makes
 //!   SANTEXT, CUSTEXT or InferDPT of them.
-//! - [`SentenceEncoder`] compares texts by their meaning.
+//! - [`SentenceEncoder`] compares texts by their meaning; [`Chat`] is a chat model in a GGUF file.
 //!
 //! Loading never touches the network. Fetching does, on request: `pull`, with the feature `hub`.
 //!
@@ -31,6 +31,7 @@
 
 mod baselines;
 mod calibrate;
+mod chat;
 mod checksum;
 mod device;
 mod error;
@@ -47,6 +48,7 @@ mod vectors;
 pub use baselines::{BaselineKind, BaselineSettings, PreparedBaseline, WordSource, word_groups};
 pub use calibrate::{calibrate, save_calibration};
 pub use cape_kernels::Kernel;
+pub use chat::{Chat, Completion, Said};
 pub use checksum::short;
 pub use device::{Device, folder, load, load_with};
 pub use error::{Error, HubError, Result};

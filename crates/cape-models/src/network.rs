@@ -3,6 +3,7 @@
 mod bert;
 mod causal;
 mod encoder;
+mod generate;
 mod gpt2;
 mod layers;
 mod llama;
@@ -15,6 +16,7 @@ mod word_tables;
 
 pub(crate) use self::bert::Family;
 pub(crate) use self::encoder::{Encoder, Loader};
+pub(crate) use self::generate::{Generator, Sequence};
 pub(crate) use self::layers::{Input, Linear};
 
 use std::sync::Arc;

@@ -15,7 +15,7 @@ use serde::de::IgnoredAny;
 use tokenizers::Tokenizer as Library;
 
 use crate::keep::KeepList;
-use crate::text::{Piece, Token, Tokens};
+use crate::text::{Piece, Token, TokenId, Tokens};
 use crate::vocab::Vocab;
 use crate::{Error, Result};
 
@@ -92,6 +92,17 @@ impl Tokenizer {
             Algorithm::Words(split) => self.word_tokens(*split, text, keep)?,
         };
         Ok(tokens.into())
+    }
+
+    /// A text as a model was trained on it: white space belongs to the tokens, and nothing of it is looked at beyond that.
+    /// What looks like a special token is text like any other.
+    pub fn encode(&self, text: &str) -> Result<Vec<TokenId>> {
+        let (Algorithm::WordPiece(library) | Algorithm::ByteLevel(library)) = &self.algorithm
+        else {
+            return Err(bad("it knows words, and no pieces"));
+        };
+        let encoding = library.encode(text, false).map_err(failed)?;
+        Ok(encoding.get_ids().iter().map(|&id| TokenId(id)).collect())
     }
 
     /// Pushes the next token, giving what the tokenizer dropped between `at` and it to the token

@@ -193,6 +193,19 @@ impl Vocab {
         self.special.binary_search(&id).is_ok()
     }
 
+    /// The entries that stand for no text at all, in order of ids.
+    #[must_use]
+    pub fn special(&self) -> &[TokenId] {
+        &self.special
+    }
+
+    /// The bytes of a byte-level entry; none for others, and for what stands for no text.
+    #[must_use]
+    pub fn bytes(&self, id: TokenId) -> Option<Vec<u8>> {
+        let text = self.spelling == Spelling::ByteLevel && !self.is_special(id);
+        text.then(|| bytes::read(self.written.get(id))).flatten()
+    }
+
     /// An entry as the vocabulary writes it.
     #[must_use]
     pub fn token(&self, id: TokenId) -> String {

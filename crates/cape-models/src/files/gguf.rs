@@ -5,6 +5,8 @@
 
 use std::collections::HashMap;
 
+use cape_kernels::{BLOCK, CodedWeights};
+
 use super::quant::NumberType;
 use crate::error::{Error, Result};
 
@@ -108,11 +110,7 @@ impl<'a> Gguf<'a> {
 
     /// The tensor of this name as f32; its shape must be the one given, its values finite.
     pub(crate) fn get(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>> {
-        let tensor = self.tensor(name)?;
-        if tensor.shape != shape {
-            let found = &tensor.shape;
-            return Err(bad(format!("tensor `{name}` has shape {found:?}, not {shape:?}")));
-        }
+        let tensor = self.shaped(name, shape)?;
         let kind = tensor.kind.map_err(|number| Error::Dtype {
             name: name.to_owned(),
             dtype: format!("GGUF type {number}"),
@@ -123,6 +121,40 @@ impl<'a> Gguf<'a> {
         } else {
             Err(Error::NotFinite(name.to_owned()))
         }
+    }
+
+    /// The matrix of this name as it is coded, where the kernels know its coding; `place` tells where each row stands in the
+    /// file.
+    pub(crate) fn coded(
+        &self,
+        name: &str,
+        shape: [usize; 2],
+        place: impl Fn(usize) -> usize + Sync,
+    ) -> Result<Option<CodedWeights>> {
+        let tensor = self.shaped(name, &shape)?;
+        let [outputs, inputs] = shape;
+        let Some((kind, (coding, read))) =
+            tensor.kind.ok().and_then(|kind| Some((kind, kind.coding()?)))
+        else {
+            return Ok(None);
+        };
+        let (_, size) = kind.block();
+        let blocks = inputs / BLOCK;
+        let block = |output: usize, at: usize| {
+            read(&tensor.bytes[(place(output) * blocks + at) * size..][..size])
+        };
+        let weights = CodedWeights::new(coding, outputs, inputs, block);
+        if weights.is_finite() { Ok(Some(weights)) } else { Err(Error::NotFinite(name.to_owned())) }
+    }
+
+    /// The tensor of this name, which must have this shape.
+    fn shaped(&self, name: &str, shape: &[usize]) -> Result<&Tensor<'a>> {
+        let tensor = self.tensor(name)?;
+        if tensor.shape != shape {
+            let found = &tensor.shape;
+            return Err(bad(format!("tensor `{name}` has shape {found:?}, not {shape:?}")));
+        }
+        Ok(tensor)
     }
 
     fn tensor(&self, name: &str) -> Result<&Tensor<'a>> {
@@ -340,5 +372,34 @@ mod tests {
                 assert!((got - wanted).abs() <= 1e-6 * wanted.abs(), "{name}: {got} {wanted}");
             }
         }
+    }
+
+    #[test]
+    fn codes_mean_the_same_numbers() {
+        let bytes = include_bytes!("../../../../fixtures/quants.gguf");
+        let file = Gguf::new(bytes).unwrap();
+        for (name, parts) in [("q4_k", 8), ("q6_k", 16)] {
+            let tensor = file.tensor(name).unwrap();
+            let kind = tensor.kind.unwrap();
+            let (coding, read) = kind.coding().unwrap();
+            assert_eq!(coding.parts(), parts);
+            let (numbers, size) = kind.block();
+            let blocks = tensor.bytes.chunks_exact(size).map(read);
+            let got = blocks.flat_map(|block| {
+                (0..numbers).map(move |i| {
+                    let part = i / (numbers / parts);
+                    block.scale * f32::from(block.scales[part]) * f32::from(block.codes[i])
+                        - block.offset * f32::from(block.offsets[part])
+                })
+            });
+            let got: Vec<f32> = got.collect();
+            let want = kind.widen(tensor.bytes);
+            assert!(got.len() == want.len() && got.iter().any(|v| v.abs() > 0.1));
+            for (got, want) in got.iter().zip(&want) {
+                assert!((got - want).abs() < 1e-5, "{name}: {got} {want}");
+            }
+        }
+        let [outputs, inputs] = file.shape("q8_0").unwrap() else { panic!() };
+        assert!(file.coded("q8_0", [*outputs, *inputs], |row| row).unwrap().is_none());
     }
 }

@@ -3,6 +3,7 @@
 //! In a GGUF file a block of 32 or 256 numbers has one or two scales, and a few bits for each number. The layouts are
 //! those of llama.cpp.
 
+use cape_kernels::{BLOCK, Coded, Coding};
 use half::{bf16, f16};
 
 /// How a tensor is stored: those of safetensors as floats, those of GGUF in any of these ways.
@@ -21,6 +22,9 @@ pub(crate) enum NumberType {
     Q5_K,
     Q6_K,
 }
+
+/// Reads a block as it is coded.
+type Read = fn(&[u8]) -> Coded;
 
 impl NumberType {
     /// By its number in a GGUF file.
@@ -54,6 +58,15 @@ impl NumberType {
             Self::Q4_K => (256, 144),
             Self::Q5_K => (256, 176),
             Self::Q6_K => (256, 210),
+        }
+    }
+
+    /// How the kernels read a block as it is, where they know it.
+    pub(crate) fn coding(self) -> Option<(Coding, Read)> {
+        match self {
+            Self::Q4_K => Some((Coding::Four, q4_k_coded)),
+            Self::Q6_K => Some((Coding::Six, q6_k_coded)),
+            _ => None,
         }
     }
 
@@ -135,17 +148,21 @@ fn q5_1(block: &[u8; 24], out: &mut Vec<f32>) {
 
 /// The scale and the offset of the eight parts of 32 numbers in a block of 256: six bits each, the
 /// first four of both whole, the high bits of the last four packed into the first.
-fn scales(block: &[u8]) -> [(f32, f32); 8] {
-    let (scale, offset) = (half([block[0], block[1]]), half([block[2], block[3]]));
+fn part_scales(block: &[u8]) -> [(u8, u8); 8] {
     let s = &block[4..16];
     std::array::from_fn(|i| {
-        let (a, b) = if i < 4 {
+        if i < 4 {
             (s[i] & 63, s[i + 4] & 63)
         } else {
             (s[i + 4] & 15 | s[i - 4] >> 6 << 4, s[i + 4] >> 4 | s[i] >> 6 << 4)
-        };
-        (scale * f32::from(a), offset * f32::from(b))
+        }
     })
+}
+
+/// The same, times those of the block.
+fn scales(block: &[u8]) -> [(f32, f32); 8] {
+    let (scale, offset) = (half([block[0], block[1]]), half([block[2], block[3]]));
+    part_scales(block).map(|(a, b)| (scale * f32::from(a), offset * f32::from(b)))
 }
 
 fn q4_k(block: &[u8; 144], out: &mut Vec<f32>) {
@@ -170,15 +187,51 @@ fn q5_k(block: &[u8; 176], out: &mut Vec<f32>) {
     }
 }
 
+fn q4_k_coded(block: &[u8]) -> Coded {
+    let parts = part_scales(block);
+    let mut codes = [0; BLOCK];
+    for (codes, bytes) in codes.chunks_exact_mut(64).zip(block[16..].chunks_exact(32)) {
+        for (j, q) in nibbles(bytes) {
+            codes[j] = q;
+        }
+    }
+    let of = |i: usize| parts.get(i).copied().unwrap_or_default();
+    Coded {
+        codes,
+        scales: std::array::from_fn(|i| of(i).0.cast_signed()),
+        offsets: std::array::from_fn(|i| of(i).1.into()),
+        scale: half([block[0], block[1]]),
+        offset: half([block[2], block[3]]),
+    }
+}
+
+/// The code of number `i` in a block.
+fn q6_k_code(block: &[u8], i: usize) -> u8 {
+    // two halves; in each, four runs of 32 whose low bits share 64 bytes and high bits 32
+    let (hundred, run, at) = (i / 128, i % 128 / 32, i % 32);
+    let low = block[64 * hundred + 32 * (run % 2) + at];
+    let low = if run < 2 { low & 15 } else { low >> 4 };
+    let high = block[128 + 32 * hundred + at] >> (2 * run) & 3;
+    low | high << 4
+}
+
 fn q6_k(block: &[u8; 210], out: &mut Vec<f32>) {
     let scale = half(part(block, 208));
     for i in 0..256 {
-        // two halves; in each, four runs of 32 whose low bits share 64 bytes and high bits 32
-        let (hundred, run, at) = (i / 128, i % 128 / 32, i % 32);
-        let low = block[64 * hundred + 32 * (run % 2) + at];
-        let low = if run < 2 { low & 15 } else { low >> 4 };
-        let high = block[128 + 32 * hundred + at] >> (2 * run) & 3;
         let own = block[192 + i / 16].cast_signed();
-        out.push(scale * f32::from(own) * (f32::from(low | high << 4) - 32.0));
+        out.push(scale * f32::from(own) * (f32::from(q6_k_code(block, i)) - 32.0));
+    }
+}
+
+fn q6_k_coded(block: &[u8]) -> Coded {
+    let scales = std::array::from_fn(|part| block[192 + part].cast_signed());
+    let scale = half([block[208], block[209]]);
+    Coded {
+        codes: std::array::from_fn(|i| q6_k_code(block, i)),
+        scales,
+        // codes are 32 too large
+        offsets: scales.map(|scale| 32 * i16::from(scale)),
+        scale,
+        offset: scale,
     }
 }

@@ -8,11 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cape::tokens::{Calibration, Embeddings, LanguageModel, TokenId, View, Vocab};
+use cape_kernels::{Kernel, LastRow};
 use rayon::prelude::*;
-use rten_gemm::{GemmExecutor, GemmInputA, GemmInputB, GemmOptions};
-use rten_simd::SimdOp;
-use rten_tensor::NdTensorView;
-use rten_vecmath::Softmax;
 use serde::Deserialize;
 
 use super::layers::gather;
@@ -198,6 +195,23 @@ impl Cache {
         self.ids.len()
     }
 
+    /// A cache of the rows that `wanted` begins with, at most `most` of them.
+    pub(crate) fn fork(&self, wanted: &[TokenId], most: usize) -> Self {
+        let same = self.ids.iter().zip(wanted).take(most).take_while(|(a, b)| a == b).count();
+        let part = |x: &[f32]| x[..x.len() / self.ids.len().max(1) * same].to_vec();
+        let layer = |of: &KeyValues| KeyValues { keys: part(&of.keys), values: part(&of.values) };
+        Self {
+            model: self.model,
+            ids: self.ids[..same].to_vec(),
+            layers: self.layers.iter().map(layer).collect(),
+        }
+    }
+
+    /// How many rows there are.
+    pub(crate) fn len(&self) -> usize {
+        self.ids.len()
+    }
+
     /// Puts the rows of a layer after the `from` that are kept.
     fn put(&mut self, layer: usize, from: usize, width: usize, keys: &[f32], values: &[f32]) {
         if self.layers.len() <= layer {
@@ -229,14 +243,14 @@ struct Prompt<'a> {
 }
 
 impl<'a> Rows<'a> {
-    fn add(&mut self, cache: &'a mut Cache, from: usize, input: &[TokenId]) {
+    pub(crate) fn add(&mut self, cache: &'a mut Cache, from: usize, input: &[TokenId]) {
         self.ids.extend_from_slice(&input[from..]);
         self.places.extend(from..input.len());
         self.prompts.push(Prompt { cache, from, rows: input.len() - from });
     }
 
     /// Notes in the caches that they hold the new rows.
-    fn finish(self) {
+    pub(crate) fn finish(self) {
         let mut ids = &self.ids[..];
         for prompt in self.prompts {
             let (new, rest) = ids.split_at(prompt.rows);
@@ -250,10 +264,9 @@ impl<'a> Rows<'a> {
         &mut self,
         layer: usize,
         heads: Heads,
-        q: &[f32],
-        k: &[f32],
-        v: &[f32],
-    ) -> Vec<f32> {
+        [q, k, v]: [&[f32]; 3],
+        out: &mut Vec<f32>,
+    ) {
         let (width, shared) = (heads.count * heads.width, heads.shared * heads.width);
         let mut at = 0;
         for Prompt { cache, from, rows } in &mut self.prompts {
@@ -268,12 +281,11 @@ impl<'a> Rows<'a> {
                 (1..=*rows).map(|n| (&cache.layers[layer], *from + n))
             })
             .collect();
-        let mut out = vec![0.0; q.len()];
+        out.resize(q.len(), 0.0);
         out.par_chunks_mut(width)
             .zip(q.par_chunks(width))
             .zip(seen)
             .for_each(|((out, q), (cache, seen))| heads.row(out, q, cache, seen));
-        out
     }
 }
 
@@ -286,37 +298,12 @@ pub(crate) struct Heads {
 }
 
 impl Heads {
-    /// One row, which sees the first `seen` rows of the cache. Rows are computed one by one: then a
-    /// row is the same to the bit whatever is computed beside it.
+    /// One row, which sees the first `seen` rows of the cache.
     fn row(self, out: &mut [f32], q: &[f32], cache: &KeyValues, seen: usize) {
-        let Self { count, shared, width } = self;
-        let gemm = GemmExecutor::new();
-        let alpha = 1.0 / (width as f32).sqrt();
-        let mut scores = vec![0.0; seen];
-        let heads = out.chunks_exact_mut(width).zip(q.chunks_exact(width));
-        for (head, (out, q)) in heads.enumerate() {
-            let from = head / (count / shared) * width;
-            let part = |x| {
-                NdTensorView::from_data([seen, shared * width], x).slice_axis(1, from..from + width)
-            };
-            let keys = part(&cache.keys[..seen * shared * width]);
-            let values = part(&cache.values[..seen * shared * width]);
-            gemm.gemm(
-                &mut scores,
-                GemmInputA::Unpacked(NdTensorView::from_data([1, width], q)),
-                GemmInputB::Unpacked(keys.transposed()),
-                GemmOptions { alpha, ..Default::default() },
-            )
-            .expect("the sizes agree by construction");
-            Softmax::new_mut(&mut scores).dispatch();
-            gemm.gemm(
-                out,
-                GemmInputA::Unpacked(NdTensorView::from_data([1, seen], &scores[..])),
-                GemmInputB::Unpacked(values),
-                GemmOptions::default(),
-            )
-            .expect("the sizes agree by construction");
-        }
+        let Self { shared, width, .. } = self;
+        let part = seen * shared * width;
+        let (keys, values) = (&cache.keys[..part], &cache.values[..part]);
+        LastRow { q, keys, values, shared, width, out }.attend(Kernel::best());
     }
 }
 

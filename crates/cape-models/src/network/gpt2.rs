@@ -139,12 +139,14 @@ impl causal::Network for Network {
             let position = &self.positions[place * hidden..][..hidden];
             x.extend(words.row(id).iter().zip(position).map(|(w, p)| w + p));
         }
+        let mut attended = Vec::new();
         for (i, layer) in self.layers.iter().enumerate() {
             profile::layer(i + 1);
             let all = layer.all.forward(&Input::new(&normed(&layer.attended_norm, &x)));
             let [q, k, v] = [0, 1, 2].map(|part| columns(&all, part, hidden));
-            let attended =
-                profile::timed(Stage::Attention, || rows.attend(i, self.heads, &q, &k, &v));
+            profile::timed(Stage::Attention, || {
+                rows.attend(i, self.heads, [&q, &k, &v], &mut attended);
+            });
             layer.attended.add_to(&Input::new(&attended), &mut x);
             let wide = normed(&layer.wide_norm, &x);
             let wide = layer.up.forward_then(&Input::new(&wide), |x| ApproxGelu {}.map_mut(x));

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use cape_kernels::{Bits, Rows, Weights};
+use cape_kernels::{Bits, CodedRows, CodedWeights, Rows, Weights};
 use rayon::prelude::*;
 use rten_gemm::{BiasVector, GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedBMatrix};
 use rten_simd::{SimdOp, SimdUnaryOp};
@@ -17,11 +17,12 @@ use crate::profile::{self, Stage};
 pub(crate) struct Input<'a> {
     x: &'a [f32],
     rows: OnceCell<Rows>,
+    coded: OnceCell<CodedRows>,
 }
 
 impl<'a> Input<'a> {
     pub(crate) fn new(x: &'a [f32]) -> Self {
-        Self { x, rows: OnceCell::new() }
+        Self { x, rows: OnceCell::new(), coded: OnceCell::new() }
     }
 }
 
@@ -36,6 +37,7 @@ pub(crate) struct Linear {
 enum Packed {
     F32(PackedBMatrix<f32>),
     Integers(Weights, Bits),
+    Coded(CodedWeights),
 }
 
 impl Linear {
@@ -55,6 +57,11 @@ impl Linear {
         Self { weights, bias, inputs, math }
     }
 
+    /// Weights that are multiplied as a GGUF file codes them.
+    pub(crate) fn coded(weights: CodedWeights, bias: Vec<f32>, inputs: usize, math: Math) -> Self {
+        Self { weights: Packed::Coded(weights), bias, inputs, math }
+    }
+
     /// Puts the result into `y`, with `then` done to each number of it. The
     /// former contents of `y` do not matter: reusing it saves allocating large zeros.
     pub(crate) fn forward_into(
@@ -71,6 +78,12 @@ impl Linear {
             }),
             Packed::Integers(weights, bits) => {
                 let rows = self.rows(input, *bits);
+                profile::product(then, |then| {
+                    weights.product(rows, &self.bias, y, then);
+                });
+            }
+            Packed::Coded(weights) => {
+                let rows = self.coded_rows(input);
                 profile::product(then, |then| {
                     weights.product(rows, &self.bias, y, then);
                 });
@@ -106,12 +119,23 @@ impl Linear {
                     weights.product_onto(rows, &self.bias, y);
                 });
             }
+            Packed::Coded(weights) => {
+                let rows = self.coded_rows(input);
+                profile::timed(Stage::Products, || {
+                    weights.product_onto(rows, &self.bias, y);
+                });
+            }
         }
     }
 
     fn rows<'a>(&self, input: &'a Input<'_>, bits: Bits) -> &'a Rows {
         let round = || Rows::new(input.x, self.inputs, bits, self.math.kernel);
         input.rows.get_or_init(|| profile::timed(Stage::Rounding, round))
+    }
+
+    fn coded_rows<'a>(&self, input: &'a Input<'_>) -> &'a CodedRows {
+        let round = || CodedRows::new(input.x, self.inputs, self.math.kernel);
+        input.coded.get_or_init(|| profile::timed(Stage::Rounding, round))
     }
 
     fn gemm(&self, weights: &PackedBMatrix<f32>, x: &[f32], beta: f32, y: &mut [f32]) {

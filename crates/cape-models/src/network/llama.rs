@@ -2,6 +2,7 @@
 //! values shared among heads, gated feed-forward layers.
 
 use cape::tokens::Embeddings;
+use cape_kernels::CodedWeights;
 use rayon::prelude::*;
 use rten_simd::SimdUnaryOp;
 use rten_vecmath::Silu;
@@ -82,6 +83,11 @@ impl Sizes {
 
 /// Where tensors come from.
 pub(crate) trait Tensors: Sync {
+    /// The matrix of this name as a GGUF file codes it, where it is to be multiplied so.
+    fn coded(&self, _name: &str, _shape: [usize; 2]) -> Result<Option<CodedWeights>> {
+        Ok(None)
+    }
+
     /// The matrix of this name as it is stored; as `get` otherwise.
     fn matrix(&self, name: &str, shape: [usize; 2]) -> Result<Matrix>;
 
@@ -189,23 +195,29 @@ impl causal::Network for Network {
         let heads = self.heads;
         let turns = self.rope.turns(&rows.places);
         let mut x: Vec<f32> = rows.ids.iter().flat_map(|&id| words.row(id)).copied().collect();
+        // of one layer after the other: the system gives large memory out slowly, as zeros
+        let [mut q, mut k, mut v, mut gate, mut up, mut normed, mut attended] =
+            [const { Vec::new() }; 7];
         for (i, layer) in self.layers.iter().enumerate() {
             profile::layer(i + 1);
-            let normed = layer.attended_norm.apply(&x);
+            layer.attended_norm.apply_into(&x, &mut normed);
             let input = Input::new(&normed);
-            let mut q = layer.query.forward(&input);
-            let mut k = layer.key.forward(&input);
-            let v = layer.value.forward(&input);
+            layer.query.forward_into(&input, &mut q, |_| {});
+            layer.key.forward_into(&input, &mut k, |_| {});
+            layer.value.forward_into(&input, &mut v, |_| {});
             turns.apply(&mut q, heads.count);
             turns.apply(&mut k, heads.shared);
-            let attended = profile::timed(Stage::Attention, || rows.attend(i, heads, &q, &k, &v));
+            profile::timed(Stage::Attention, || rows.attend(i, heads, [&q, &k, &v], &mut attended));
             layer.attended.add_to(&Input::new(&attended), &mut x);
-            let normed = layer.wide_norm.apply(&x);
+            layer.wide_norm.apply_into(&x, &mut normed);
             let input = Input::new(&normed);
-            let mut gate = layer.gate.forward_then(&input, |x| Silu {}.map_mut(x));
-            for (gate, up) in gate.iter_mut().zip(layer.up.forward(&input)) {
-                *gate *= up;
-            }
+            layer.gate.forward_into(&input, &mut gate, |x| Silu {}.map_mut(x));
+            layer.up.forward_into(&input, &mut up, |_| {});
+            gate.par_chunks_mut(1 << 14).zip(up.par_chunks(1 << 14)).for_each(|(gate, up)| {
+                for (gate, up) in gate.iter_mut().zip(up) {
+                    *gate *= up;
+                }
+            });
             layer.down.add_to(&Input::new(&gate), &mut x);
         }
         profile::layer(0);
@@ -213,7 +225,8 @@ impl causal::Network for Network {
     }
 
     fn norm(&self, x: &mut [f32]) {
-        let normed = self.norm.apply(x);
+        let mut normed = Vec::new();
+        self.norm.apply_into(x, &mut normed);
         x.copy_from_slice(&normed);
     }
 }
@@ -225,10 +238,10 @@ struct RmsNorm {
 }
 
 impl RmsNorm {
-    /// A normalised copy.
-    fn apply(&self, x: &[f32]) -> Vec<f32> {
+    /// Puts a normalised copy into `y`.
+    fn apply_into(&self, x: &[f32], y: &mut Vec<f32>) {
         let n = self.weight.len();
-        let mut y = Vec::with_capacity(x.len());
+        y.clear();
         profile::timed(Stage::Normalisation, || {
             for row in x.chunks_exact(n) {
                 let square = row.iter().map(|v| v * v).sum::<f32>() / n as f32;
@@ -236,8 +249,22 @@ impl RmsNorm {
                 y.extend(row.iter().zip(&self.weight).map(|(v, w)| v * scale * w));
             }
         });
-        y
     }
+}
+
+/// A linear layer with the matrix of this name.
+pub(crate) fn linear(
+    tensors: &dyn Tensors,
+    name: &str,
+    bias: Vec<f32>,
+    inputs: usize,
+    math: Math,
+) -> Result<Linear> {
+    let shape = [bias.len(), inputs];
+    Ok(match tensors.coded(name, shape)? {
+        Some(weights) => Linear::coded(weights, bias, inputs, math),
+        None => Linear::new(tensors.matrix(name, shape)?, bias, inputs, math),
+    })
 }
 
 /// Finds the parts of a network.
@@ -264,13 +291,12 @@ impl Loader<'_> {
         let norm = |part: &str| self.norm(&self.name(i, part));
         let linear = |part: &str, outputs: usize, inputs: usize, bias: bool| -> Result<Linear> {
             let name = self.name(i, part);
-            let weights = self.tensors.matrix(&format!("{name}.weight"), [outputs, inputs])?;
             let bias = if bias {
                 self.tensors.get(&format!("{name}.bias"), &[outputs])?
             } else {
                 vec![0.0; outputs]
             };
-            Ok(Linear::new(weights, bias, inputs, self.math))
+            linear(self.tensors, &format!("{name}.weight"), bias, inputs, self.math)
         };
         let names = self.names;
         Ok(Layer {

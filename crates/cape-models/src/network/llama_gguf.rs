@@ -1,6 +1,9 @@
 //! Llama-shaped networks in a GGUF file.
 
+use cape_kernels::CodedWeights;
+
 use super::causal::{Ends, Heads, Loaded};
+use super::layers::Linear;
 use super::llama::{self, Biases, Names, Sizes, Tensors};
 use super::rope::Rope;
 use crate::error::{Error, Result};
@@ -28,13 +31,38 @@ const FACTORS: &str = "rope_freqs.weight";
 
 /// The network of a file.
 pub(crate) fn load(file: &Gguf<'_>, options: Options) -> Result<Loaded> {
-    build(file, options).map_err(|error| match error {
-        Error::Config(why) => Error::Gguf(why),
-        other => other,
-    })
+    let load = || {
+        let (sizes, rope, tensors) = outline(file)?;
+        // its integers have a scale for every block, which these kernels do not know
+        llama::load(&sizes, rope, &NAMES, &tensors, options.math(false))
+    };
+    load().map_err(as_gguf)
 }
 
-fn build(file: &Gguf<'_>, options: Options) -> Result<Loaded> {
+/// The network of a file and its decoder, to be computed as llama.cpp does: with the codes of the file, and activations
+/// of 8 bits.
+pub(crate) fn load_coded(file: &Gguf<'_>, options: Options) -> Result<(Loaded, Linear)> {
+    let load = || {
+        let (sizes, rope, mut tensors) = outline(file)?;
+        tensors.coded = true;
+        let math = options.math(false);
+        let loaded = llama::load(&sizes, rope, &NAMES, &tensors, math)?;
+        let name = if sizes.tied { NAMES.words } else { NAMES.head };
+        let bias = vec![0.0; sizes.vocab];
+        let head = llama::linear(&tensors, &format!("{name}.weight"), bias, sizes.hidden, math)?;
+        Ok((loaded, head))
+    };
+    load().map_err(as_gguf)
+}
+
+fn as_gguf(error: Error) -> Error {
+    match error {
+        Error::Config(why) => Error::Gguf(why),
+        other => other,
+    }
+}
+
+fn outline<'a>(file: &'a Gguf<'a>) -> Result<(Sizes, Rope, Ordered<'a>)> {
     let bad = |why: String| Err(Error::Gguf(why));
     let architecture = file.text("general.architecture")?.unwrap_or_default();
     // the rows of queries and keys of this one are in another order
@@ -95,10 +123,7 @@ fn build(file: &Gguf<'_>, options: Options) -> Result<Loaded> {
         }
         rope = rope.divide(&factors);
     }
-    // its integers have a scale for every block, which the kernels do not know
-    let math = options.math(false);
-    let tensors = Ordered { file, width: interleaved.then_some(width) };
-    llama::load(&sizes, rope, &NAMES, &tensors, math)
+    Ok((sizes, rope, Ordered { file, width: interleaved.then_some(width), coded: false }))
 }
 
 /// Tensors with the rows of queries and keys in the order of Hugging Face: in files of the architecture
@@ -108,25 +133,41 @@ struct Ordered<'a> {
     file: &'a Gguf<'a>,
     /// The width of a head whose rows are side by side.
     width: Option<usize>,
+    /// Whether matrices stay as they are coded.
+    coded: bool,
+}
+
+impl Ordered<'_> {
+    /// Where the rows of a tensor stand in the file.
+    fn place(&self, name: &str) -> impl Fn(usize) -> usize + Sync + use<> {
+        let turned = name.contains(".attn_q.") || name.contains(".attn_k.");
+        let width = self.width.filter(|_| turned);
+        move |i: usize| match width {
+            Some(width) => {
+                let (head, at) = (i / width, i % width);
+                head * width + 2 * (at % (width / 2)) + at / (width / 2)
+            }
+            None => i,
+        }
+    }
 }
 
 impl Tensors for Ordered<'_> {
+    fn coded(&self, name: &str, shape: [usize; 2]) -> Result<Option<CodedWeights>> {
+        if self.coded { self.file.coded(name, shape, self.place(name)) } else { Ok(None) }
+    }
+
     fn matrix(&self, name: &str, shape: [usize; 2]) -> Result<Matrix> {
         self.get(name, &shape).map(Matrix::Floats)
     }
 
     fn get(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>> {
         let values = self.file.get(name, shape)?;
-        let turned = name.contains(".attn_q.") || name.contains(".attn_k.");
-        let Some(width) = self.width.filter(|_| turned) else {
+        if self.width.is_none() {
             return Ok(values);
-        };
-        let columns = values.len() / shape[0];
-        let row = |i: usize| {
-            let (head, at) = (i / width, i % width);
-            let from = head * width + 2 * (at % (width / 2)) + at / (width / 2);
-            &values[from * columns..][..columns]
-        };
+        }
+        let (place, columns) = (self.place(name), values.len() / shape[0]);
+        let row = |i: usize| &values[place(i) * columns..][..columns];
         Ok((0..shape[0]).flat_map(row).copied().collect())
     }
 }
