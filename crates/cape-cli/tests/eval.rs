@@ -93,6 +93,7 @@ fn what_cannot_be_evaluated_is_refused() {
             &["eval", "sst2.tsv", "--limit", "0"],
             &["eval", "sst2.tsv", "--mechanisms", "cape,nothing"],
             &["eval", "sst2.tsv", "--llm-url", "http://127.0.0.1:1/v1"],
+            &["eval", "sst2.tsv", "--llm-model", "m"],
             &["eval", "sst2.tsv", "--mechanisms", "masked"],
             &["eval", "sst2.tsv", "--mechanisms", "cape-instructed"],
             &[

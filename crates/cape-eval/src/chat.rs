@@ -1,4 +1,4 @@
-//! A chat model behind an OpenAI-compatible address: one question, one answer.
+//! A chat model behind an OpenAI-compatible address, or in a file: one question, one answer.
 //!
 //! Questions and answers show nowhere but in the answer itself: errors name the fault, `Debug`
 //! shows sizes.
@@ -8,9 +8,12 @@ mod fault;
 
 use std::fmt;
 use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use cape_models::{Chat, Completion, Said};
 use serde_json::{Value, json};
 use ureq::http::{HeaderValue, Response, Uri};
 use ureq::{Agent, Body};
@@ -25,9 +28,21 @@ const LARGEST_ERROR: u64 = 1 << 16;
 /// A host that is up accepts a connection at once, however long it thinks afterwards.
 const CONNECT: Duration = Duration::from_secs(10);
 
+/// A chat model, wherever it is.
+#[derive(Clone)]
+pub struct Client(Place);
+
+#[derive(Clone)]
+enum Place {
+    /// Behind an address.
+    Server(Server),
+    /// In this process.
+    Here(Arc<Chat>),
+}
+
 /// Where a chat model is, and how patiently it is asked.
 #[derive(Clone)]
-pub struct Client {
+struct Server {
     agent: Agent,
     url: String,
     model: String,
@@ -62,7 +77,7 @@ impl Client {
             .timeout_connect(Some(CONNECT))
             .build()
             .into();
-        Ok(Self {
+        Ok(Self(Place::Server(Server {
             agent,
             url: format!("{}/chat/completions", url.trim_end_matches('/')),
             model: model.into(),
@@ -70,26 +85,61 @@ impl Client {
             time_limit: Duration::from_mins(5),
             attempts: 4,
             pause: Duration::from_millis(500),
-        })
+        })))
+    }
+
+    /// In a GGUF file. It gives the most likely answer, whatever temperature and seed are asked for.
+    pub fn open(path: &Path) -> crate::Result<Self> {
+        Ok(Self(Place::Here(Arc::new(Chat::open(path, cape_models::Options::default())?))))
     }
 
     /// How long a question may take, with all attempts and the pauses between them: 5 minutes unless
     /// told.
     #[must_use]
     pub fn time_limit(self, time_limit: Duration) -> Self {
-        Self { time_limit, ..self }
+        self.server(|server| Server { time_limit, ..server })
     }
 
     /// How often to ask at most, and how long to wait before the second attempt; the wait doubles
     /// from there. 4 and half a second unless told.
     #[must_use]
     pub fn attempts(self, attempts: u32, pause: Duration) -> Self {
-        Self { attempts, pause, ..self }
+        self.server(|server| Server { attempts, pause, ..server })
+    }
+
+    /// The same with another server; a model in this process needs no patience.
+    fn server(self, other: impl FnOnce(Server) -> Server) -> Self {
+        match self.0 {
+            Place::Server(server) => Self(Place::Server(other(server))),
+            here @ Place::Here(_) => Self(here),
+        }
     }
 
     /// Asks, and waits for the whole answer. Faults that may pass are tried again, no sooner than the
     /// server wishes.
     pub fn complete(&self, messages: &[Message], options: &Options) -> Result<Answer, ChatError> {
+        match &self.0 {
+            Place::Server(server) => server.complete(messages, options),
+            Place::Here(chat) => here(chat, messages, options),
+        }
+    }
+}
+
+/// The answer of a model in this process.
+fn here(chat: &Chat, messages: &[Message], options: &Options) -> Result<Answer, ChatError> {
+    let said: Vec<Said<'_>> = messages
+        .iter()
+        .map(|message| Said { role: message.role.as_str(), content: &message.text })
+        .collect();
+    let Completion { text, whole, tokens: (prompt, completion) } =
+        chat.complete(&said, options.max_tokens as usize)?;
+    let finish = if whole { Finish::Stop } else { Finish::Length };
+    let usage = Some(Usage { prompt: prompt as u64, completion: completion as u64 });
+    Ok(Answer { text, finish, usage })
+}
+
+impl Server {
+    fn complete(&self, messages: &[Message], options: &Options) -> Result<Answer, ChatError> {
         let question = self.question(messages, options).to_string();
         let (start, mut pause, mut attempt) = (Instant::now(), self.pause, 1);
         let left = || self.time_limit.saturating_sub(start.elapsed());
@@ -168,10 +218,11 @@ fn refusal(answer: Response<Body>) -> ChatError {
 impl fmt::Debug for Client {
     /// Without the key, and without an address that may hold a password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client")
-            .field("model", &self.model)
-            .field("key", &self.key.is_some())
-            .finish_non_exhaustive()
+        let (model, key) = match &self.0 {
+            Place::Server(server) => (&server.model[..], server.key.is_some()),
+            Place::Here(_) => ("a file", false),
+        };
+        f.debug_struct("Client").field("model", &model).field("key", &key).finish_non_exhaustive()
     }
 }
 

@@ -106,16 +106,16 @@ pub(crate) struct EvalArgs {
 pub(crate) struct OriginalsArgs {
     /// Have the chat model continue the first so many words of each prompt, for coherence and alignment
     /// (50 in the paper); it then sees the prompts themselves, and must be on this machine
-    #[arg(long, value_name = "WORDS", requires = "llm_url", requires = "encoder")]
+    #[arg(long, value_name = "WORDS", requires = "llm_model", requires = "encoder")]
     pub(crate) generation: Option<usize>,
 
     /// Have the chat model answer the prompts themselves as well, and say in both orders which answer is
     /// better, where the file has facts that an answer must hold; it must be on this machine
-    #[arg(long, requires = "llm_url", conflicts_with = "generation")]
+    #[arg(long, requires = "llm_model", conflicts_with = "generation")]
     pub(crate) compare: bool,
 
     /// The prompts are public: a chat model on another machine may see them
-    #[arg(long, requires = "llm_url")]
+    #[arg(long, requires = "llm_model")]
     pub(crate) public: bool,
 }
 
@@ -128,26 +128,26 @@ pub(crate) struct ChatArgs {
     #[arg(long, value_name = "URL", requires = "llm_model")]
     pub(crate) llm_url: Option<String>,
 
-    /// Name of that model
-    #[arg(long, value_name = "NAME", requires = "llm_url")]
+    /// Name of that model; without an address, a GGUF file, and the model runs in this program
+    #[arg(long, value_name = "NAME|FILE")]
     pub(crate) llm_model: Option<String>,
 
     /// Number of prompts that it attacks: from a release it guesses the whole prompt
-    #[arg(long, value_name = "N", default_value_t = 25, requires = "llm_url")]
+    #[arg(long, value_name = "N", default_value_t = 25, requires = "llm_model")]
     pub(crate) llm_attack: usize,
 
-    /// Number of questions that it is asked at a time; more than the server has slots wait there
-    #[arg(long, value_name = "N", default_value_t = 8, requires = "llm_url")]
+    /// Number of questions that it is asked at a time; more than a server has slots wait there
+    #[arg(long, value_name = "N", default_value_t = 8, requires = "llm_model")]
     #[arg(value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) llm_at_once: u16,
 
     /// Address of another chat model, which turns what the first one wrote after the release into a
     /// continuation of the prompt, and is also measured alone [default: the same one]
-    #[arg(long, value_name = "URL", requires = "local_model", requires = "llm_url")]
+    #[arg(long, value_name = "URL", requires = "local_model")]
     pub(crate) local_url: Option<String>,
 
-    /// Name of that model
-    #[arg(long, value_name = "NAME", requires = "local_url")]
+    /// Name of that model; without an address, a GGUF file
+    #[arg(long, value_name = "NAME|FILE", requires = "llm_model")]
     pub(crate) local_model: Option<String>,
 }
 

@@ -136,7 +136,7 @@ fn on_prompts(args: &EvalArgs) -> Done {
         output::note(&format!("note: {PIECES}\n"));
         extras.notes.push(PIECES.to_owned());
     }
-    if args.originals.generation.is_some() && args.chat.local_url.is_none() {
+    if args.originals.generation.is_some() && args.chat.local_model.is_none() {
         extras.notes.push(ONE_MODEL.to_owned());
     }
     let mut about = vec![
@@ -167,9 +167,9 @@ fn check(args: &EvalArgs, data: &Data) -> Done {
             "take one on this machine; or say --public if the prompts are",
         ));
     }
-    if args.chat.local_url.is_some() && !shows {
+    if args.chat.local_model.is_some() && !shows {
         return Err(Failure::usage(
-            "--local-url has no meaning without --generation or --compare",
+            "--local-model has no meaning without --generation or --compare",
             "add --generation 50 to have prompts continued",
         ));
     }

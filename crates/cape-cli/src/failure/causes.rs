@@ -84,6 +84,8 @@ impl From<cape_models::Error> for Failure {
                 "take tokenizer.json and config.json from the same model"
             }
             E::Calibration => "run `cape calibrate` to write cape.json anew",
+            E::Chat(_) => "take the GGUF file of a model that was trained to chat",
+            E::TooLong { .. } => "take a model with a longer context, or shorter prompts",
             E::NothingToCalibrate => "give a file of public text, one passage a line",
             _ => "try --model default",
         };
@@ -95,9 +97,10 @@ impl From<cape_models::Error> for Failure {
 impl From<cape_eval::Error> for Failure {
     fn from(error: cape_eval::Error) -> Self {
         use cape_eval::Error as E;
+        use cape_eval::chat::ChatError;
         let hint = match error {
             E::Cape(inner) => return inner.into(),
-            E::Models(inner) => return inner.into(),
+            E::Models(inner) | E::Chat(ChatError::Here(inner)) => return inner.into(),
             E::Io { .. } => "check the path, the permissions and the space that is left",
             E::Data { .. } => {
                 "name the columns with --text-column, --second-column, --label-column"

@@ -43,6 +43,9 @@ pub enum ChatError {
     /// The answer is longer than any of a chat model.
     #[error("the chat model's answer is larger than 4 MiB")]
     TooLarge,
+    /// The model in this process cannot answer.
+    #[error(transparent)]
+    Here(#[from] cape_models::Error),
     /// The answer makes no sense.
     #[error("the chat model's answer lacks {0}")]
     Answer(&'static str),

@@ -13,7 +13,7 @@ use cape_models::Options;
 use cape_models::SentenceEncoder;
 
 use crate::args::ChatArgs;
-use crate::failure::{Done, io};
+use crate::failure::{Done, Failure, io};
 use crate::output;
 
 /// The paper's values of ε.
@@ -21,7 +21,7 @@ pub(super) const EPSILONS: [f64; 7] = [1.0, 2.0, 3.0, 6.0, 10.0, 14.0, 20.0];
 
 /// A note for runs where the local model is no other model.
 pub(super) const ONE_MODEL: &str = "One chat model is both the service and the local model here: alone it writes what is \
-    expected, so its alignment says nothing. --local-url and --local-model give another.";
+    expected, so its alignment says nothing. --local-model gives another.";
 
 /// Runs a grid with a bar.
 pub(super) fn conduct(
@@ -42,16 +42,28 @@ pub(super) fn meaning(encoder: &str, data: &Data) -> Done<Meaning> {
 
 /// The chat model, if there is one, and the other one on this machine.
 pub(super) fn chat(args: &ChatArgs) -> Done<Option<Chat>> {
-    let (Some(url), Some(model)) = (&args.llm_url, &args.llm_model) else { return Ok(None) };
+    let Some(model) = &args.llm_model else { return Ok(None) };
     let key = std::env::var("OPENAI_API_KEY").ok();
-    let client = Client::new(url, model, key).map_err(cape_eval::Error::from)?;
+    let client = client(args.llm_url.as_deref(), model, key)?;
     let chat = Chat::new(client, args.llm_attack).at_once(args.llm_at_once.into());
-    let (Some(url), Some(model)) = (&args.local_url, &args.local_model) else {
-        return Ok(Some(chat));
-    };
+    let Some(model) = &args.local_model else { return Ok(Some(chat)) };
     // the key is not for this one
-    let local = Client::new(url, model, None).map_err(cape_eval::Error::from)?;
-    Ok(Some(chat.with_local(local)))
+    Ok(Some(chat.with_local(self::client(args.local_url.as_deref(), model, None)?)))
+}
+
+/// A chat model at an address, or in a file.
+fn client(url: Option<&str>, model: &str, key: Option<String>) -> Done<Client> {
+    let Some(url) = url else {
+        return if Path::new(model).exists() {
+            Ok(Client::open(Path::new(model))?)
+        } else {
+            Err(Failure::usage(
+                "there is no file of that name for the chat model",
+                "give a GGUF file, or the address of a server (--llm-url, --local-url)",
+            ))
+        };
+    };
+    Ok(Client::new(url, model, key).map_err(cape_eval::Error::from)?)
 }
 
 /// The command line, which says what was measured.

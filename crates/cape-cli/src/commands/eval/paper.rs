@@ -130,7 +130,7 @@ impl Protocol<'_> {
 
     /// Whether the prompts of a task are continued, by the local model alone as well.
     fn is_continued(&self, at: usize) -> bool {
-        self.tasks[at].generation && self.args.chat.llm_url.is_some()
+        self.tasks[at].generation && self.args.chat.llm_model.is_some()
     }
 
     fn file(&self, at: usize, name: &str) -> PathBuf {
@@ -223,13 +223,13 @@ impl Protocol<'_> {
 
     /// Notes on what was left out, and on what differs from the paper.
     fn notes(&self, mut all: Vec<String>, refused: &[Refused]) -> Vec<String> {
-        if self.args.chat.llm_url.is_none() {
+        if self.args.chat.llm_model.is_none() {
             all.push(
-                "There was no chat model (--llm-url, --llm-model): accuracy, coherence, alignment and \
+                "There was no chat model (--llm-model): accuracy, coherence, alignment and \
                  the attack by a chat model were left out."
                     .to_owned(),
             );
-        } else if self.args.chat.local_url.is_none() {
+        } else if self.args.chat.local_model.is_none() {
             all.push(ONE_MODEL.to_owned());
         }
         for (label, model) in self.models.iter().filter(|(_, model)| !model.device.calibrated) {
