@@ -88,7 +88,7 @@ impl CodedWeights {
     /// From the blocks of each output, one output after the other.
     ///
     /// # Panics
-    /// If the sizes do not agree, or a code or an offset is larger than its coding has them.
+    /// If the sizes do not agree, or a code or an offset exceeds the range of its coding.
     #[must_use]
     pub fn new(
         coding: Coding,

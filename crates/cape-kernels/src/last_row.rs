@@ -11,8 +11,8 @@ const LANES: usize = 16;
 pub struct LastRow<'a> {
     /// Its heads, `width` numbers each.
     pub q: &'a [f32],
-    /// The keys of the rows that it sees, the last its own: heads of `width` numbers, each for as many heads of `q` as there are
-    /// more of those.
+    /// The keys of the rows that it sees, the last its own: heads of `width` numbers, each shared
+    /// by the same number of heads of `q`.
     pub keys: &'a [f32],
     /// Their values.
     pub values: &'a [f32],

@@ -5,6 +5,7 @@
 
 #[cfg(test)]
 pub(crate) mod made;
+mod marks;
 #[cfg(test)]
 mod tests;
 
@@ -16,23 +17,28 @@ use cape::tokens::{TokenId, Tokenizer};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, Value, context};
 
+use self::marks::Marks;
 use crate::error::{Error, Result};
 use crate::files::{Files, Gguf, gguf_tokenizer};
 use crate::network::{Generator, Sequence};
 use crate::options::Options;
 
-/// So many answers grow at the same time.
+/// The most answers that grow at the same time.
 const AT_ONCE: usize = 64;
 
-/// So many tokens are computed at the same time, and a prompt more.
+/// Tokens computed in one step; the last prompt admitted may exceed it.
 const TOGETHER: usize = 384;
 
 /// The name of the template among templates.
 const TEMPLATE: &str = "chat";
 
+/// The most steps of a template: far more than one needs, and few enough to end.
+const FUEL: u64 = 1 << 20;
+
 /// A chat model.
 pub struct Chat {
     tokenizer: Tokenizer,
+    marks: Marks,
     template: Environment<'static>,
     positions: usize,
     questions: Sender<Question>,
@@ -43,7 +49,7 @@ pub struct Chat {
 pub struct Said<'a> {
     /// By whom: `system`, `user` or `assistant`.
     pub role: &'a str,
-    /// The text.
+    /// The text. What looks like a control token of the model in it is one, as it is for servers.
     pub content: &'a str,
 }
 
@@ -51,7 +57,7 @@ pub struct Said<'a> {
 pub struct Completion {
     /// The text.
     pub text: String,
-    /// Whether it ends because the model had said all.
+    /// Whether the model ended it, and not the greatest number of tokens.
     pub whole: bool,
     /// How many tokens the question has, and how many the answer.
     pub tokens: (usize, usize),
@@ -68,79 +74,106 @@ struct Question {
 impl Chat {
     /// From a GGUF file, or a folder with one, with its own template.
     pub fn open(path: &Path, options: Options) -> Result<Self> {
-        let files = Files::read(path)?;
-        let bytes = files.gguf().ok_or_else(|| Error::Chat("it is not in a GGUF file".into()))?;
+        let files = if path.is_file() { Files::read_gguf(path) } else { Files::read(path) }?;
+        let bytes = files.gguf().ok_or_else(|| bad("it is not in a GGUF file"))?;
         let file = Gguf::new(bytes)?;
-        let source = file.text("tokenizer.chat_template")?;
-        let source = source.ok_or_else(|| Error::Chat("it has no template".into()))?;
-        let mut template = Environment::new();
-        // as the models' publishers render them
-        let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
-        let unsupported = |error| Error::Chat(format!("its template is not supported: {error}"));
-        template.set_syntax(syntax.map_err(unsupported)?);
-        template.add_template_owned(TEMPLATE, source.to_owned()).map_err(unsupported)?;
         let (tokenizer, generator) =
             rayon::join(|| gguf_tokenizer(&file), || Generator::new(&file, options));
         let (tokenizer, generator) = (tokenizer?, generator?);
-        let (positions, special) = (generator.positions, tokenizer.vocab().special().to_vec());
         let vocab = tokenizer.vocab().len();
+        if vocab > generator.vocab() {
+            return Err(Error::Vocabulary { tokenizer: vocab, model: generator.vocab() });
+        }
+        let marks = Marks::new(&file, tokenizer.vocab())?;
         let (questions, asked) = channel();
-        // who asks may be in a pool of threads of his own, all of which wait
+        let positions = generator.positions;
+        let ends = marks.clone();
+        // the caller may be in a pool whose threads all wait
         let pool = rayon::ThreadPoolBuilder::new().build();
-        let pool = pool.map_err(|error| Error::Chat(error.to_string()))?;
+        let pool = pool.map_err(|error| bad(error.to_string()))?;
         let step = move |texts: &mut [Sequence]| pool.install(|| generator.step(texts, vocab));
-        thread::spawn(move || answer(&step, &special, &asked));
-        Ok(Self { tokenizer, template, positions, questions })
+        thread::Builder::new()
+            .spawn(move || answer(&step, &ends, &asked))
+            .map_err(|error| bad(error.to_string()))?;
+        let template = template(&file)?;
+        let this = Self { tokenizer, marks, template, positions, questions };
+        // a template that cannot be used is found here
+        this.ids(&[Said { role: "user", content: "" }])?;
+        Ok(this)
     }
 
-    /// The answer to what was said, of at most so many tokens.
+    /// The answer to what was said, of at most so many tokens and at least one.
     pub fn complete(&self, said: &[Said<'_>], most: usize) -> Result<Completion> {
         let ids = self.ids(said)?;
         let asked = ids.len();
-        if asked == 0 || asked + most > self.positions {
-            return Err(Error::TooLong { tokens: asked, most: self.positions });
+        let mut ids = self.answer(ids, most.max(1))?;
+        let tokens = (asked, ids.len());
+        let whole = ids.pop_if(|id| self.marks.ends(*id)).is_some();
+        let vocab = self.tokenizer.vocab();
+        let bytes = |&id| vocab.bytes(id).unwrap_or_else(|| self.marks.text(id).into());
+        let mut bytes: Vec<u8> = ids.iter().flat_map(bytes).collect();
+        // a character may be cut where the answer is
+        if let Err(error) = std::str::from_utf8(&bytes)
+            && error.error_len().is_none()
+        {
+            bytes.truncate(error.valid_up_to());
+        }
+        Ok(Completion { text: String::from_utf8_lossy(&bytes).into_owned(), whole, tokens })
+    }
+
+    /// The tokens of the answer, with the one that ends it.
+    fn answer(&self, ids: Vec<TokenId>, most: usize) -> Result<Vec<TokenId>> {
+        if ids.len().saturating_add(most) > self.positions {
+            return Err(Error::TooLong { tokens: ids.len(), most: self.positions });
         }
         let (send, receive) = channel();
-        let stopped = || Error::Chat("it stopped".into());
+        let stopped = || bad("it stopped");
         self.questions.send(Question { ids, most, answer: send }).map_err(|_| stopped())?;
-        let ids = receive.recv().map_err(|_| stopped())?;
-        let vocab = self.tokenizer.vocab();
-        let bytes: Vec<u8> = ids.iter().filter_map(|&id| vocab.bytes(id)).flatten().collect();
-        let whole = ids.last().is_some_and(|id| vocab.special().contains(id));
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        Ok(Completion { text, whole, tokens: (asked, ids.len()) })
+        receive.recv().map_err(|_| stopped())
     }
 
     /// The tokens of what was said, as the model was trained on them.
     fn ids(&self, said: &[Said<'_>]) -> Result<Vec<TokenId>> {
         // without the template's own error, which may quote what was said
-        let failed = |_| Error::Chat("its template failed".into());
+        let failed = |_| bad("its template failed");
         let template = self.template.get_template(TEMPLATE).map_err(failed)?;
         let message = |said: &Said<'_>| context! { role => said.role, content => said.content };
         let messages: Value = said.iter().map(message).collect();
-        let text = template
-            .render(context! { messages, add_generation_prompt => true })
-            .map_err(failed)?;
-        let vocab = self.tokenizer.vocab();
-        let (mut ids, mut rest) = (Vec::new(), &text[..]);
-        let special: Vec<(TokenId, String)> =
-            vocab.special().iter().map(|&id| (id, vocab.token(id))).collect();
-        while !rest.is_empty() {
-            let next = special
-                .iter()
-                .filter_map(|(id, token)| Some((rest.find(token)?, *id, token.len())))
-                .min_by_key(|&(at, _, len)| (at, usize::MAX - len));
-            let (end, after) = next.map_or((rest.len(), rest.len()), |(at, _, len)| (at, at + len));
-            ids.extend(self.tokenizer.encode(&rest[..end])?);
-            ids.extend(next.map(|(_, id, _)| id));
-            rest = &rest[after..];
+        let context = context! { messages, add_generation_prompt => true };
+        let text = template.render(context).map_err(failed)?;
+        let mut ids = Vec::new();
+        for (text, mark) in self.marks.split(&text) {
+            ids.extend(self.tokenizer.encode(text)?);
+            ids.extend(mark);
         }
-        Ok(ids)
+        if ids.is_empty() { Err(bad("its template gives nothing")) } else { Ok(ids) }
     }
 }
 
+fn bad(why: impl Into<String>) -> Error {
+    Error::Chat(why.into())
+}
+
+/// The template of a file.
+fn template(file: &Gguf<'_>) -> Result<Environment<'static>> {
+    let source = file.text("tokenizer.chat_template")?.ok_or_else(|| bad("it has no template"))?;
+    let mut template = Environment::new();
+    let unsupported = |error| bad(format!("its template is not supported: {error}"));
+    // as the models' publishers render them
+    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
+    template.set_syntax(syntax.map_err(unsupported)?);
+    template.set_fuel(Some(FUEL));
+    for name in ["bos", "eos"] {
+        if let Some(token) = marks::named(file, name)? {
+            template.add_global(format!("{name}_token"), token);
+        }
+    }
+    template.add_template_owned(TEMPLATE, source.to_owned()).map_err(unsupported)?;
+    Ok(template)
+}
+
 /// Answers questions until nobody can ask any more.
-fn answer(step: &dyn Fn(&mut [Sequence]), special: &[TokenId], asked: &Receiver<Question>) {
+fn answer(step: &dyn Fn(&mut [Sequence]), marks: &Marks, asked: &Receiver<Question>) {
     let (mut texts, mut open) = (Vec::<Sequence>::new(), Vec::<(usize, Question)>::new());
     let mut before = None;
     loop {
@@ -164,7 +197,7 @@ fn answer(step: &dyn Fn(&mut [Sequence]), special: &[TokenId], asked: &Receiver<
         for i in (0..texts.len()).rev() {
             let (start, Question { most, answer, .. }) = &open[i];
             let ids = &texts[i].ids()[*start..];
-            if ids.len() >= *most || ids.last().is_some_and(|id| special.contains(id)) {
+            if ids.len() >= *most || ids.last().is_some_and(|&id| marks.ends(id)) {
                 // who asked may be gone
                 let _ = answer.send(ids.to_vec());
                 texts.swap_remove(i);

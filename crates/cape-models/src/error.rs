@@ -123,7 +123,7 @@ pub enum Error {
     #[error("the chat model cannot be used: {0}")]
     Chat(String),
     /// A question is too long for a chat model.
-    #[error("the question has {tokens} tokens: with its answer there must be at most {most}")]
+    #[error("the question ({tokens} tokens) and its answer exceed the model's {most} tokens")]
     TooLong {
         /// Its tokens.
         tokens: usize,

@@ -136,7 +136,7 @@ pub(crate) struct ChatArgs {
     #[arg(long, value_name = "N", default_value_t = 25, requires = "llm_model")]
     pub(crate) llm_attack: usize,
 
-    /// Number of questions that it is asked at a time; more than a server has slots wait there
+    /// Number of questions that it is asked at a time; a server queues those beyond its slots
     #[arg(long, value_name = "N", default_value_t = 8, requires = "llm_model")]
     #[arg(value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) llm_at_once: u16,

@@ -1,7 +1,7 @@
 //! A small GGUF file with a chat model that knows nothing, coded as large ones are.
 
-/// The special tokens, after one for each byte.
-pub(crate) const SPECIAL: [&str; 3] = ["<|im_start|>", "<|im_end|>", "<|endoftext|>"];
+/// The tokens after one for each byte: three that control the model, and one added to its words.
+pub(crate) const MARKS: [&str; 4] = ["<|im_start|>", "<|im_end|>", "<|endoftext|>", "<tool_call>"];
 
 /// ChatML, with an instruction for prompts that have none.
 pub(crate) const TEMPLATE: &str = "{% if messages[0].role != 'system' %}<|im_start|>system\nBe brief.<|im_end|>\n{% endif %}\
@@ -20,32 +20,43 @@ const F32: u32 = 0;
 const Q4_K: u32 = 12;
 const Q6_K: u32 = 14;
 
-/// The bytes of the file, with this template if any.
-pub(crate) fn gguf(template: Option<&str>) -> Vec<u8> {
+/// The bytes of the file, of this architecture, with this template if any.
+pub(crate) fn gguf(architecture: &str, template: Option<&str>) -> Vec<u8> {
+    let key = |name: &str| format!("{architecture}.{name}");
     let mut tokens: Vec<String> = (0..=255).map(written).collect();
-    tokens.extend(SPECIAL.map(str::to_owned));
+    tokens.extend(MARKS.map(str::to_owned));
     let vocab = tokens.len() as u64;
-    let kinds: Vec<i32> = (0..tokens.len()).map(|id| if id < 256 { 1 } else { 3 }).collect();
-    let mut entries: Vec<(&str, Vec<u8>)> = vec![
-        ("general.architecture", text("qwen2")),
-        ("qwen2.block_count", whole(2)),
-        ("qwen2.context_length", whole(128)),
-        ("qwen2.embedding_length", whole(HIDDEN as u32)),
-        ("qwen2.feed_forward_length", whole(512)),
-        ("qwen2.attention.head_count", whole(4)),
-        ("qwen2.attention.head_count_kv", whole(2)),
-        ("qwen2.attention.layer_norm_rms_epsilon", value(REAL, &1e-6_f32.to_le_bytes())),
-        ("tokenizer.ggml.model", text("gpt2")),
-        ("tokenizer.ggml.pre", text("qwen2")),
-        ("tokenizer.ggml.tokens", list(TEXT, tokens.iter().map(|token| bytes(token)))),
-        ("tokenizer.ggml.merges", list(TEXT, std::iter::empty())),
+    let kinds: Vec<i32> = (0..tokens.len())
+        .map(|id| {
+            if id < 256 {
+                1
+            } else if id < 259 {
+                3
+            } else {
+                4
+            }
+        })
+        .collect();
+    let mut entries: Vec<(String, Vec<u8>)> = vec![
+        ("general.architecture".into(), text(architecture)),
+        (key("block_count"), whole(2)),
+        (key("context_length"), whole(128)),
+        (key("embedding_length"), whole(HIDDEN as u32)),
+        (key("feed_forward_length"), whole(512)),
+        (key("attention.head_count"), whole(4)),
+        (key("attention.head_count_kv"), whole(2)),
+        (key("attention.layer_norm_rms_epsilon"), value(REAL, &1e-6_f32.to_le_bytes())),
+        ("tokenizer.ggml.model".into(), text("gpt2")),
+        ("tokenizer.ggml.pre".into(), text("qwen2")),
+        ("tokenizer.ggml.tokens".into(), list(TEXT, tokens.iter().map(|token| bytes(token)))),
+        ("tokenizer.ggml.merges".into(), list(TEXT, std::iter::empty())),
         (
-            "tokenizer.ggml.token_type",
+            "tokenizer.ggml.token_type".into(),
             list(I32, kinds.iter().map(|kind| kind.to_le_bytes().to_vec())),
         ),
-        ("tokenizer.ggml.eos_token_id", whole(257)),
+        ("tokenizer.ggml.eos_token_id".into(), whole(257)),
     ];
-    entries.extend(template.map(|template| ("tokenizer.chat_template", text(template))));
+    entries.extend(template.map(|template| ("tokenizer.chat_template".into(), text(template))));
     let mut tensors: Vec<(String, Vec<u64>, u32)> = vec![
         ("token_embd.weight".into(), vec![HIDDEN, vocab], Q6_K),
         ("output_norm.weight".into(), vec![HIDDEN], F32),
@@ -73,14 +84,14 @@ pub(crate) fn gguf(template: Option<&str>) -> Vec<u8> {
     file.extend((tensors.len() as u64).to_le_bytes());
     file.extend((entries.len() as u64).to_le_bytes());
     for (key, value) in entries {
-        file.extend(bytes(key));
+        file.extend(bytes(&key));
         file.extend(value);
     }
     let (mut data, mut random) = (Vec::new(), Random(7));
     for (name, shape, kind) in tensors {
         file.extend(bytes(&name));
         file.extend((shape.len() as u32).to_le_bytes());
-        shape.iter().for_each(|n| file.extend(n.to_le_bytes()));
+        file.extend(shape.iter().flat_map(|n| n.to_le_bytes()));
         file.extend(kind.to_le_bytes());
         file.extend((data.len() as u64).to_le_bytes());
         let numbers: u64 = shape.iter().product();

@@ -2,75 +2,150 @@ use std::thread;
 
 use super::*;
 
-fn open(template: Option<&str>) -> Result<Chat> {
+fn open(bytes: &[u8]) -> Result<Chat> {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("made.gguf");
-    std::fs::write(&path, made::gguf(template)).unwrap();
+    let path = folder.path().join("made");
+    std::fs::write(&path, bytes).unwrap();
     Chat::open(&path, Options::default())
+}
+
+fn with(template: &str) -> Result<Chat> {
+    open(&made::gguf("qwen2", Some(template)))
 }
 
 fn user(content: &str) -> Said<'_> {
     Said { role: "user", content }
 }
 
+/// One token for each byte.
+fn bytes(text: &str) -> Vec<TokenId> {
+    text.bytes().map(|byte| TokenId(byte.into())).collect()
+}
+
 #[test]
 fn what_was_said_becomes_the_tokens_of_the_template() {
-    let chat = open(Some(made::TEMPLATE)).unwrap();
-    let ids = chat.ids(&[Said { role: "system", content: "Hé" }, user("a b")]).unwrap();
-    let [start, end, _] = made::SPECIAL.map(|token| chat.tokenizer.vocab().id(token).unwrap());
-    let mut want = Vec::new();
-    for (role, content) in [("system", "Hé"), ("user", "a b")] {
-        want.push(start);
-        want.extend(format!("{role}\n{content}").bytes().map(|byte| TokenId(byte.into())));
-        want.extend([end, TokenId(10)]);
-    }
-    want.push(start);
-    want.extend(b"assistant\n".map(|byte| TokenId(byte.into())));
-    assert_eq!(ids, want);
+    let chat = with(made::TEMPLATE).unwrap();
+    let [start, end, _, tool] = made::MARKS.map(|token| chat.tokenizer.vocab().id(token).unwrap());
+    let said = [Said { role: "system", content: "Hé" }, user("a <tool_call>b <unk>")];
+    let mut want = vec![start];
+    want.extend(bytes("system\nHé"));
+    want.extend([end, TokenId(10), start]);
+    want.extend(bytes("user\na "));
+    want.push(tool);
+    want.extend(bytes("b <unk>"));
+    want.extend([end, TokenId(10), start]);
+    want.extend(bytes("assistant\n"));
+    assert_eq!(chat.ids(&said).unwrap(), want);
     // the template's own instruction, where there is none
-    let ids = chat.ids(&[user("a")]).unwrap();
-    assert_eq!(chat.tokenizer.vocab().bytes(ids[8]).unwrap(), b"B");
+    assert!(
+        chat.ids(&[user("a")]).unwrap().starts_with(&[&[start], &bytes("system\nBe")[..]].concat())
+    );
+    // what looks like a control token is one
+    assert!(chat.ids(&[user("<|im_end|>")]).unwrap().windows(2).any(|two| two == [end, end]));
+    let named = with("{{ bos_token }}{{ eos_token }}{{ messages[0].content }}").unwrap();
+    assert_eq!(named.ids(&[user("a")]).unwrap(), [end, TokenId(97)]);
 }
 
 #[test]
 fn answers_are_the_same_alone_and_beside_others() {
-    let chat = &open(Some(made::TEMPLATE)).unwrap();
-    let prompts: Vec<String> =
-        (0..40).map(|i| "what is it? ".repeat(i % 4) + &i.to_string()).collect();
-    let ask = |prompt: &str, most: usize| {
-        let answer = chat.complete(&[user(prompt)], most).unwrap();
-        assert!(answer.tokens.1 <= most && (answer.whole || answer.tokens.1 == most));
-        answer.text
-    };
+    let chat = &with(made::TEMPLATE).unwrap();
+    let questions: Vec<Vec<TokenId>> = (0..40)
+        .map(|i| chat.ids(&[user(&("what is it? ".repeat(i % 4) + &i.to_string()))]).unwrap())
+        .collect();
     let most = |i: usize| 1 + i % 7;
-    let beside: Vec<String> = thread::scope(|scope| {
-        let asked: Vec<_> = prompts
+    let beside: Vec<Vec<TokenId>> = thread::scope(|scope| {
+        let asked: Vec<_> = questions
             .iter()
             .enumerate()
-            .map(|(i, prompt)| scope.spawn(move || ask(prompt, most(i))))
+            .map(|(i, ids)| scope.spawn(move || chat.answer(ids.clone(), most(i)).unwrap()))
             .collect();
         asked.into_iter().map(|answer| answer.join().unwrap()).collect()
     });
     // by a model that has computed nothing before
-    let chat = &open(Some(made::TEMPLATE)).unwrap();
+    let chat = &with(made::TEMPLATE).unwrap();
     let mut seen = std::collections::HashSet::new();
-    for (i, (prompt, beside)) in prompts.iter().zip(&beside).enumerate().rev() {
-        let answer = chat.complete(&[user(prompt)], most(i)).unwrap().text;
-        assert_eq!(&answer, beside, "{i}");
-        seen.insert(answer);
+    for (i, (ids, beside)) in questions.iter().zip(&beside).enumerate().rev() {
+        let alone = chat.answer(ids.clone(), most(i)).unwrap();
+        assert_eq!(&alone, beside, "{i}");
+        assert!(alone.len() == most(i) || chat.marks.ends(*alone.last().unwrap()));
+        seen.insert(alone);
     }
     assert!(seen.len() > 10, "answers depend on questions: {}", seen.len());
 }
 
 #[test]
+fn an_answer_ends_at_a_control_token() {
+    let chat = with(made::TEMPLATE).unwrap();
+    let [_, end, _, tool] = made::MARKS.map(|token| chat.tokenizer.vocab().id(token).unwrap());
+    // a network that says what it is asked to say
+    let steps = [vec![TokenId(104), end], vec![tool, TokenId(105), TokenId(0xc3)]];
+    for (says, want, whole) in [(&steps[0], "h", true), (&steps[1], "<tool_call>i", false)] {
+        let (questions, asked) = channel();
+        let (says, marks) = (says.clone(), chat.marks.clone());
+        let step = move |texts: &mut [Sequence]| {
+            for text in texts {
+                text.push(says[text.ids().len() - 1]);
+            }
+        };
+        thread::spawn(move || answer(&step, &marks, &asked));
+        let chat = Chat {
+            tokenizer: chat.tokenizer.clone(),
+            marks: chat.marks.clone(),
+            template: template(&Gguf::new(&made::gguf("qwen2", Some("a"))).unwrap()).unwrap(),
+            positions: 128,
+            questions,
+        };
+        let answer = chat.complete(&[user("")], 3).unwrap();
+        assert_eq!((&answer.text[..], answer.whole), (want, whole));
+    }
+}
+
+#[test]
 fn what_cannot_be_asked_is_refused_without_a_word_of_it() {
     let why = |chat: Result<Chat>| chat.err().unwrap().to_string();
-    assert!(why(open(None)).contains("no template"));
-    assert!(why(open(Some("{% for"))).contains("not supported"));
-    let chat = open(Some(made::TEMPLATE)).unwrap();
+    assert!(why(open(&made::gguf("qwen2", None))).contains("no template"));
+    assert!(why(open(b"not a model")).contains("not in a GGUF file"));
+    assert!(why(with("{% for")).contains("not supported"));
+    assert!(why(with("")).contains("nothing"));
+    let endless = "{% for a in range(99999) %}{% for b in range(99999) %}a{% endfor %}{% endfor %}";
+    assert!(why(with(endless)).contains("failed"));
+    let chat = with(made::TEMPLATE).unwrap();
     let long = "canary ".repeat(20);
-    assert!(matches!(chat.complete(&[user(&long)], 8), Err(Error::TooLong { most: 128, .. })));
-    let failing = open(Some("{{ messages[0].content.nothing.there }}")).unwrap();
-    let why = failing.complete(&[user("canary")], 8).err().unwrap();
+    for most in [8, usize::MAX] {
+        assert!(matches!(chat.complete(&[user(&long)], most), Err(Error::TooLong { .. })));
+    }
+    let failing = "a{% if messages[0].content %}{{ messages[0].content.nothing.there }}{% endif %}";
+    let why = with(failing).unwrap().complete(&[user("canary")], 8).err().unwrap();
     assert!(!format!("{why} {why:?}").contains("canary"));
+}
+
+#[test]
+fn no_bent_byte_stops_it() {
+    let whole = made::gguf("qwen2", Some(made::TEMPLATE));
+    let head = whole.windows(12).rposition(|name| name == b"ffn_up.weigh").unwrap();
+    for at in (4..head).step_by(37) {
+        for bit in [1, 0x80] {
+            let mut bent = whole.clone();
+            bent[at] ^= bit;
+            if let Ok(chat) = open(&bent)
+                && let Err(error) = chat.complete(&[user("a")], 1)
+            {
+                assert!(!error.to_string().contains("stopped"), "byte {at}");
+            }
+        }
+    }
+    // a token without letters stands everywhere; its bytes go to the template, so that tensors stay where they are
+    let mut empty = whole;
+    let find = |bytes: &[u8], text: &[u8]| bytes.windows(text.len()).position(|part| part == text);
+    let token = b"<|im_start|>";
+    let at = find(&empty, token).unwrap();
+    empty[at - 8] = 0;
+    empty.drain(at..at + token.len());
+    let at = find(&empty, made::TEMPLATE.as_bytes()).unwrap();
+    let longer = (made::TEMPLATE.len() + token.len()) as u64;
+    empty[at - 8..at].copy_from_slice(&longer.to_le_bytes());
+    empty.splice(at..at, token.map(|_| b' '));
+    let chat = open(&empty).unwrap();
+    assert!(chat.ids(&[user("a")]).unwrap().starts_with(&bytes("<|im_start|>system")));
+    assert!(chat.complete(&[user("a")], 1).is_ok());
 }

@@ -87,7 +87,7 @@ impl Files {
     }
 
     /// One file that is a model with its tokenizer.
-    fn read_gguf(path: &Path) -> Result<Self> {
+    pub(crate) fn read_gguf(path: &Path) -> Result<Self> {
         let cape = path.with_file_name(CAPE_JSON);
         Ok(Self {
             config: Cow::default(),

@@ -175,6 +175,8 @@ pub(crate) struct Cache {
     model: u64,
     ids: Vec<TokenId>,
     layers: Vec<KeyValues>,
+    /// Of a row of keys, and of values.
+    width: usize,
 }
 
 /// The keys and values of one layer, a row for each token.
@@ -198,12 +200,13 @@ impl Cache {
     /// A cache of the rows that `wanted` begins with, at most `most` of them.
     pub(crate) fn fork(&self, wanted: &[TokenId], most: usize) -> Self {
         let same = self.ids.iter().zip(wanted).take(most).take_while(|(a, b)| a == b).count();
-        let part = |x: &[f32]| x[..x.len() / self.ids.len().max(1) * same].to_vec();
+        let part = |x: &[f32]| x[..self.width * same].to_vec();
         let layer = |of: &KeyValues| KeyValues { keys: part(&of.keys), values: part(&of.values) };
         Self {
             model: self.model,
             ids: self.ids[..same].to_vec(),
             layers: self.layers.iter().map(layer).collect(),
+            width: self.width,
         }
     }
 
@@ -214,6 +217,7 @@ impl Cache {
 
     /// Puts the rows of a layer after the `from` that are kept.
     fn put(&mut self, layer: usize, from: usize, width: usize, keys: &[f32], values: &[f32]) {
+        self.width = width;
         if self.layers.len() <= layer {
             self.layers.resize_with(layer + 1, KeyValues::default);
         }

@@ -43,11 +43,12 @@ pub(crate) fn load(file: &Gguf<'_>, options: Options) -> Result<Loaded> {
 /// of 8 bits.
 pub(crate) fn load_coded(file: &Gguf<'_>, options: Options) -> Result<(Loaded, Linear)> {
     let load = || {
-        let (sizes, rope, mut tensors) = outline(file)?;
-        tensors.coded = true;
+        let (mut sizes, rope, mut tensors) = outline(file)?;
+        let name = if sizes.tied { NAMES.words } else { NAMES.head };
+        // the decoder comes apart, as it is coded
+        (sizes.tied, tensors.coded) = (true, true);
         let math = options.math(false);
         let loaded = llama::load(&sizes, rope, &NAMES, &tensors, math)?;
-        let name = if sizes.tied { NAMES.words } else { NAMES.head };
         let bias = vec![0.0; sizes.vocab];
         let head = llama::linear(&tensors, &format!("{name}.weight"), bias, sizes.hidden, math)?;
         Ok((loaded, head))
