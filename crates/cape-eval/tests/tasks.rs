@@ -146,7 +146,9 @@ fn answers_are_written_down_as_they_come() {
     });
     let dir = tempfile::tempdir().unwrap();
     let prompts = dir.path().join("prompts.tsv");
-    let lines: Vec<String> = (0..12).map(|i| format!("a fine film number {i}\t1")).collect();
+    // ordinary words, which are sent as they are: releases that are equal would be asked once
+    let words = "good bad long short big small old new high low early late";
+    let lines: Vec<String> = words.split(' ').map(|word| format!("a {word} film\t1")).collect();
     std::fs::write(&prompts, format!("sentence\tlabel\n{}\n", lines.join("\n"))).unwrap();
     let data = Data::read(&prompts, &Columns::default()).unwrap();
     let methods = [Method::cape("cape", Lexicon::embedded(), Settings::default())];
