@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use crate::kernel::Kernel;
 use crate::packing::Aligned;
-use crate::plain::nearest;
+use crate::plain::{largest, nearest};
 use crate::product::{NEAR, Part, Parts, Then, threads};
 
 /// How many inputs make a block.
@@ -121,10 +121,7 @@ impl CodedWeights {
                     for at in 0..blocks {
                         let coded = block(output, at);
                         let fits = coded.codes.iter().all(|&code| code <= coding.largest())
-                            && coded
-                                .offsets
-                                .iter()
-                                .all(|&offset| (0..=4096).contains(&offset.abs()));
+                            && coded.offsets.iter().all(|offset| (-4096..=4096).contains(offset));
                         assert!(fits, "codes and offsets of this coding");
                         for (group, four) in coded.codes.as_chunks::<4>().0.iter().enumerate() {
                             let to = ((at * BLOCK / 4 + group) * SIDE + side) * 4;
@@ -142,12 +139,6 @@ impl CodedWeights {
                 }
             });
         this
-    }
-
-    /// How many outputs there are.
-    #[must_use]
-    pub fn outputs(&self) -> usize {
-        self.outputs
     }
 
     /// Whether all scales are finite.
@@ -280,11 +271,7 @@ impl CodedRows {
 /// Writes the integers of a block and the sums of its parts, and gives its scale.
 #[inline(always)]
 pub(crate) fn round_block_plain(x: &[f32], bytes: &mut [i8], sums: &mut [i16; 24]) -> f32 {
-    let largest = x.iter().fold(0, |most: u32, v| most.max(v.to_bits() & 0x7fff_ffff));
-    let largest = f32::from_bits(largest);
-    if !largest.is_finite() {
-        return f32::NAN;
-    }
+    let Some(largest) = largest(x) else { return f32::NAN };
     let inverse = if largest > 127.0 * f32::MIN_POSITIVE { 127.0 / largest } else { 0.0 };
     for (byte, v) in bytes.iter_mut().zip(x) {
         *byte = nearest(v * inverse) as i8;

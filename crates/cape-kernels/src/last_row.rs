@@ -2,6 +2,7 @@
 
 use crate::head::softmax;
 use crate::kernel::Kernel;
+use crate::plain::dots_plain;
 
 /// How many numbers are summed side by side.
 const LANES: usize = 16;
@@ -54,7 +55,8 @@ pub(crate) fn attend_row_plain(row: &mut LastRow<'_>) {
         let start = head / each * width;
         scores[seen..].fill(f32::NEG_INFINITY);
         for (score, key) in scores.iter_mut().zip(keys.chunks_exact(wide)) {
-            *score = dot(q, &key[start..start + width]) * scale;
+            let [dot] = dots_plain(q, [&key[start..start + width]]);
+            *score = dot * scale;
         }
         softmax(&mut scores);
         out.fill(0.0);
@@ -64,19 +66,6 @@ pub(crate) fn attend_row_plain(row: &mut LastRow<'_>) {
             }
         }
     }
-}
-
-#[inline(always)]
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    let ((a, rest), (b, other)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
-    let mut sums = [0.0; LANES];
-    for (a, b) in a.iter().zip(b) {
-        for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
-            *sum += a * b;
-        }
-    }
-    let whole: f32 = sums.iter().sum();
-    whole + rest.iter().zip(other).map(|(a, b)| a * b).sum::<f32>()
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 //!
 //! Weights have one scale per output, activations one scale per row, found when the row is rounded.
 //! Products and sums are integers, so each [`Kernel`] (AMX, AVX-512 VNNI, AVX2, portable) gives the same
-//! bits, and a row gives the same bits alone as in a batch. [`Attention`] is computed in f32.
+//! bits, and a row gives the same bits alone as in a batch. [`CodedWeights`] are the weights of chat models, as GGUF
+//! files code them. [`Attention`] and [`LastRow`] are computed in f32.
 //!
 //! ```
 //! use cape_kernels::{Bits, Kernel, Rows, Weights};

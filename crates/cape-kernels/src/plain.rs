@@ -41,13 +41,7 @@ pub(crate) enum Row<'a> {
 /// Writes the integers of a row and gives its scale.
 #[inline(always)]
 pub(crate) fn round_row_plain(x: &[f32], bits: Bits, row: Row<'_>) -> f32 {
-    // of two floats without their signs, the larger one has the larger bits; infinity and NaN have
-    // the largest
-    let largest = x.iter().fold(0, |most: u32, v| most.max(v.to_bits() & 0x7fff_ffff));
-    let largest = f32::from_bits(largest);
-    if !largest.is_finite() {
-        return f32::NAN;
-    }
+    let Some(largest) = largest(x) else { return f32::NAN };
     let scale = largest / bits.largest(x.len());
     // where the scale is too small for a quotient, all are zero
     let inverse = if scale > f32::MIN_POSITIVE { 1.0 / scale } else { 0.0 };
@@ -71,6 +65,15 @@ pub(crate) fn round_row_plain(x: &[f32], bits: Bits, row: Row<'_>) -> f32 {
         }
     }
     scale
+}
+
+/// The largest number without its sign; none where one is not finite.
+#[inline(always)]
+pub(crate) fn largest(x: &[f32]) -> Option<f32> {
+    // of two floats without their signs, the larger one has the larger bits; infinity and NaN have
+    // the largest
+    let largest = x.iter().fold(0, |most: u32, v| most.max(v.to_bits() & 0x7fff_ffff));
+    Some(f32::from_bits(largest)).filter(|largest| largest.is_finite())
 }
 
 /// The nearest integer of a number below 2^22, ties to even: adding 1.5·2^23 leaves it in the last
@@ -223,10 +226,10 @@ pub(crate) fn exact_dots_plain(x: &[i16], rows: &[i8], dots: &mut [i32]) {
     }
 }
 
-/// The products of `x` with four rows, summed in lanes.
+/// The products of `x` with some rows, summed in lanes.
 #[inline(always)]
-pub(crate) fn dots_plain(x: &[f32], rows: [&[f32]; 4]) -> [f32; 4] {
-    let mut sums = [[0_f32; LANES]; 4];
+pub(crate) fn dots_plain<const N: usize>(x: &[f32], rows: [&[f32]; N]) -> [f32; N] {
+    let mut sums = [[0_f32; LANES]; N];
     let (whole, rest) = x.as_chunks::<LANES>();
     let parts = rows.map(|row| row[..x.len()].as_chunks::<LANES>());
     for (i, x) in whole.iter().enumerate() {
@@ -236,7 +239,7 @@ pub(crate) fn dots_plain(x: &[f32], rows: [&[f32]; 4]) -> [f32; 4] {
             }
         }
     }
-    let mut dots = [0.0; 4];
+    let mut dots = [0.0; N];
     for (dot, (sums, (_, row))) in dots.iter_mut().zip(sums.iter().zip(&parts)) {
         let rest: f32 = rest.iter().zip(*row).map(|(x, w)| x * w).sum();
         *dot = sums.iter().sum::<f32>() + rest;

@@ -193,12 +193,6 @@ impl Vocab {
         self.special.binary_search(&id).is_ok()
     }
 
-    /// The entries that stand for no text at all, in order of ids.
-    #[must_use]
-    pub fn special(&self) -> &[TokenId] {
-        &self.special
-    }
-
     /// The bytes of a byte-level entry; none for others, and for what stands for no text.
     #[must_use]
     pub fn bytes(&self, id: TokenId) -> Option<Vec<u8>> {

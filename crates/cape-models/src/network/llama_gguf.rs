@@ -139,23 +139,25 @@ struct Ordered<'a> {
 }
 
 impl Ordered<'_> {
-    /// Where the rows of a tensor stand in the file.
-    fn place(&self, name: &str) -> impl Fn(usize) -> usize + Sync + use<> {
-        let turned = name.contains(".attn_q.") || name.contains(".attn_k.");
-        let width = self.width.filter(|_| turned);
-        move |i: usize| match width {
-            Some(width) => {
-                let (head, at) = (i / width, i % width);
-                head * width + 2 * (at % (width / 2)) + at / (width / 2)
-            }
-            None => i,
-        }
+    /// The width of a head, if the rows of this tensor are side by side.
+    fn turned(&self, name: &str) -> Option<usize> {
+        self.width.filter(|_| name.contains(".attn_q.") || name.contains(".attn_k."))
     }
+}
+
+/// Where row `i` of heads of this width stands in the file.
+fn place(width: usize, i: usize) -> usize {
+    let (head, at) = (i / width, i % width);
+    head * width + 2 * (at % (width / 2)) + at / (width / 2)
 }
 
 impl Tensors for Ordered<'_> {
     fn coded(&self, name: &str, shape: [usize; 2]) -> Result<Option<CodedWeights>> {
-        if self.coded { self.file.coded(name, shape, self.place(name)) } else { Ok(None) }
+        if !self.coded {
+            return Ok(None);
+        }
+        let turned = self.turned(name);
+        self.file.coded(name, shape, |i| turned.map_or(i, |width| place(width, i)))
     }
 
     fn matrix(&self, name: &str, shape: [usize; 2]) -> Result<Matrix> {
@@ -164,11 +166,9 @@ impl Tensors for Ordered<'_> {
 
     fn get(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>> {
         let values = self.file.get(name, shape)?;
-        if self.width.is_none() {
-            return Ok(values);
-        }
-        let (place, columns) = (self.place(name), values.len() / shape[0]);
-        let row = |i: usize| &values[place(i) * columns..][..columns];
+        let Some(width) = self.turned(name) else { return Ok(values) };
+        let columns = values.len() / shape[0];
+        let row = |i: usize| &values[place(width, i) * columns..][..columns];
         Ok((0..shape[0]).flat_map(row).copied().collect())
     }
 }
