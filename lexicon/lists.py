@@ -28,7 +28,7 @@ hereby herein thereof whereas notwithstanding addendum annex payslip payslips pa
 offboarding recruiter recruiters recruiting handover canteen workmen workman kilo kilos spreadsheet stapler projector
 out-of-office part-time full-time follow-up check-in check-out take-off hand-over sign-up two-sentence one-sentence
 today tomorrow yesterday tonight weekday weekdays weekend weekends
-ca wo sha kg mg mcg ml cl cm mm km lb lbs oz ft mph kph kb mb gb tb ghz mhz kw kwh am pm
+ca wo sha kg mg mcg ml cl cm mm km lb lbs oz ft mph kph kb mb gb tb ghz mhz kw kwh am
 """)
 
 # Words of programs: what languages, shells and queries reserve, and names that most programs use.
@@ -80,7 +80,12 @@ Midsummer Holi Vesak Nowruz Ascension Assumption Hogmanay Oktoberfest Whitsuntid
 mid-January mid-February mid-March mid-April mid-May mid-June mid-July mid-August mid-September mid-October
 mid-November mid-December Jan Feb Apr Aug Sept Oct Nov Dec Mon Tue Wed Thu Fri Sat
 """)
-DAYS_UNLISTED = set(words("Jan Feb Apr Aug Sept Oct Nov Dec Mon Tue Wed Thu Fri Sat Assumption Ascension"))
+# What is not drawn as a word: abbreviations, and names that the cut takes for kinds of their own, by themselves or beside a number.
+DAYS_UNLISTED = set(words("""
+Jan Feb Apr Aug Sept Oct Nov Dec Mon Tue Wed Thu Fri Sat Assumption Ascension
+Monday Tuesday Wednesday Thursday Friday Saturday Sunday
+January February March April May June July August September October November December
+"""))
 
 # `k`, part one: languages. An instruction may need them.
 LANGUAGES = words("""
@@ -364,6 +369,11 @@ wont dont cant didnt doesnt isnt wasnt cs em es os hes sh mi ho tho yea sic ala 
 OFFENSIVE = words("""bastard bastards bitch bitches crap damn damned dumbass moron morons retard retarded retards slut sluts whore whores wanker ass asses tit tits
 gypsy gypsies commie commies eskimo eskimos goon goons fatty sod gal hussy idiot idiots bugger bollocks imbecile savages
 nazi nazis nazism satan stalinist""")
+# Not offensive, but nothing to find in one's own letter in the place of a knee or a pregnancy.
+INTIMATE = words("""
+penis vagina anus scrotum testicle testicles foreskin genital genitals urethra rectum semen masturbate masturbation orgasm erection
+porn pornographic pornography fetish
+""")
 NOT_OFFENSIVE = words("""
 sex sexual sexually sexuality sexy gay gays lesbian lesbians homosexual homosexuals bisexual breast breasts penis vagina anus anal rectum
 testicle testicles erection erotic orgasm sperm semen condom womb uterus ovary menstruate menstrual menses masturbate masturbation porn

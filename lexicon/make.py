@@ -31,7 +31,7 @@ DRUGS = ["medicine.2", "drug.1", "vaccine.1"]
 
 
 def offensive(net: sources.WordNet) -> set[str]:
-    """Words that no release may hold: better_profanity's list and WordNet's slurs, vulgar and disparaging terms."""
+    """Words that no release may hold: better_profanity's list, WordNet's slurs, vulgar and disparaging terms, and intimate ones."""
     found = set((sources.package("better_profanity") / "profanity_wordlist.txt").read_text().split("\n"))
     domains = {net.sense(s) for s in ["ethnic_slur.1", "disparagement.1", "obscenity.2", "obscenity.3"]}
     for synset, tops in net.domain.items():
@@ -39,7 +39,7 @@ def offensive(net: sources.WordNet) -> set[str]:
             found.update(name.lower() for name, letter in net.lemmas[synset] if net.senses[name.lower(), letter][0] == synset)
     found = {w.strip().lower() for w in found}
     found |= {w + "s" for w in found} | set(lists.OFFENSIVE)
-    return found - set(lists.NOT_OFFENSIVE)
+    return found - set(lists.NOT_OFFENSIVE) | set(lists.INTIMATE)
 
 
 def ordinary(args, net, lower, inside, rank, stop, rated) -> set[str]:

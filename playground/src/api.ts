@@ -36,6 +36,8 @@ export interface Privacy {
   epsilon_any: number
   epsilon_prompt: number
   most_kept: number
+  /** The same for numbers, dates and times; absent where there is none. */
+  most_kept_value?: number
   most_guessed: number
 }
 

@@ -110,7 +110,7 @@ function Mechanisms({ text, release, paper }: Props) {
           <p>
             <strong>Proven:</strong>{' '}
             {privacy
-              ? `ε₁ = ${number(privacy.epsilon_protected)} between any two protected words and ${number(privacy.epsilon_any)} between any two, so even a word that the rule misses has a bound. A protected word stays itself with at most ${percent(privacy.most_kept)}.`
+              ? `ε₁ = ${number(privacy.epsilon_protected)} between any two protected words and ${number(privacy.epsilon_any)} between any two, so even a word that the rule misses has a bound. A protected word stays itself with at most ${percent(privacy.most_kept)}${privacy.most_kept_value === undefined ? '' : `, a number, date, time or weekday with ${percent(privacy.most_kept_value)}`}.`
               : 'ε₁ between any two protected words, and a larger ε between any two.'}
           </p>
         </article>

@@ -271,6 +271,7 @@ class Guarantee:
         epsilon_protected: float,
         epsilon_any: float,
         most_kept: float,
+        most_kept_value: float | None,
         most_guessed: float,
         notion: str,
         evidence: str,
@@ -283,6 +284,8 @@ class Guarantee:
     def epsilon_any(self) -> float: ...
     @property
     def most_kept(self) -> float: ...
+    @property
+    def most_kept_value(self) -> float | None: ...
     @property
     def most_guessed(self) -> float: ...
     @property

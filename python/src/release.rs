@@ -23,6 +23,8 @@ record! {
         epsilon_any: f64,
         /// The largest probability with which a protected word stays itself.
         most_kept: f64,
+        /// The same for numbers, dates and times; none where a release can have no such value.
+        most_kept_value: Option<f64>,
         /// The largest probability with which a guess between two protected words is right.
         most_guessed: f64,
         /// What kind of indistinguishability ε speaks of: "LDP" for Cape.
@@ -48,6 +50,7 @@ impl From<cape::Guarantee> for Guarantee {
             epsilon_protected: guarantee.protected,
             epsilon_any: guarantee.bound,
             most_kept: guarantee.most_kept,
+            most_kept_value: guarantee.most_kept_value,
             most_guessed: guarantee.most_guessed,
             notion: guarantee.notion.to_string(),
             evidence: guarantee.evidence.to_string(),

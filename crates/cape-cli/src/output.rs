@@ -31,6 +31,7 @@ pub(crate) struct Totals {
     bound: f64,
     bound_protected: f64,
     most_kept: f64,
+    most_kept_value: Option<f64>,
     most_guessed: f64,
 }
 
@@ -54,6 +55,7 @@ impl Totals {
             bound: guarantee.bound,
             bound_protected: guarantee.protected,
             most_kept: guarantee.most_kept,
+            most_kept_value: guarantee.most_kept_value,
             most_guessed: guarantee.most_guessed,
         });
     }
@@ -72,6 +74,8 @@ impl Totals {
         self.bound = self.bound.max(other.bound);
         self.bound_protected = self.bound_protected.max(other.bound_protected);
         self.most_kept = self.most_kept.max(other.most_kept);
+        let values = [self.most_kept_value, other.most_kept_value];
+        self.most_kept_value = values.into_iter().flatten().reduce(f64::max);
         self.most_guessed = self.most_guessed.max(other.most_guessed);
     }
 }
@@ -91,9 +95,16 @@ impl<'a> Statement<'a> {
     }
 
     pub(crate) fn new(sanitizer: &'a Sanitizer, totals: Totals) -> Self {
-        let Totals { bound, bound_protected: protected, most_kept, most_guessed, .. } = totals;
-        let stated = sanitizer.guarantee();
-        let guarantee = Guarantee { bound, protected, most_kept, most_guessed, ..stated };
+        let Totals { bound, bound_protected, most_kept, most_kept_value, most_guessed, .. } =
+            totals;
+        let guarantee = Guarantee {
+            bound,
+            protected: bound_protected,
+            most_kept,
+            most_kept_value,
+            most_guessed,
+            ..sanitizer.guarantee()
+        };
         Self { sanitizer, guarantee, totals }
     }
 
@@ -185,7 +196,7 @@ impl<'a> Statement<'a> {
                 format!("{:.0}%", percent.ceil())
             }
         };
-        let Guarantee { most_kept, near, most_guessed, .. } = self.guarantee;
+        let Guarantee { most_kept, most_kept_value, near, most_guessed, .. } = self.guarantee;
         let Some((k, near)) = near else {
             if self.totals.draws > 0 && most_kept < 0.995 {
                 let percent = percent(most_kept);
@@ -206,11 +217,18 @@ impl<'a> Statement<'a> {
                 format_args!("{:.0}%", (100.0 * near).floor()),
                 percent(most_guessed),
             )?;
+            if let Some(kept) = most_kept_value {
+                let percent = percent(kept);
+                writeln!(
+                    f,
+                    "         a number, date, time or weekday stays itself with probability {percent} at most"
+                )?;
+            }
         }
         writeln!(
             f,
-            "         ordinary words are sent unchanged but for case; spaces, punctuation, how many words there are\n         \
-             and which of them are equal are not hidden"
+            "         ordinary words are sent unchanged but for case; spaces, punctuation, how many words there are,\n         \
+             which of them are equal, and what is a number, a date or an address are not hidden"
         )
     }
 }

@@ -67,6 +67,12 @@ fn is_well_formed(kind: Kind, value: &str) -> bool {
             let parts: Vec<u32> = value.split(':').filter_map(|part| part.parse().ok()).collect();
             matches!(parts[..], [0..=23, 0..=59])
         }
+        Kind::Day => {
+            let (day, month) = value.split_once(' ').unwrap();
+            day.parse().is_ok_and(|day: u32| (1..=31).contains(&day)) && month.len() >= 3
+        }
+        Kind::MonthOfYear => value.split_once(' ').is_some_and(|(_, year)| number(year)),
+        Kind::Month | Kind::Weekday => value.starts_with(char::is_uppercase),
         Kind::Email => {
             let sides: Vec<&str> = value.split('@').collect();
             matches!(sides[..], [name, host] if !name.is_empty() && host.starts_with("example."))

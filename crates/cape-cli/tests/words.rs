@@ -45,6 +45,10 @@ fn released(home: &Home, args: &[&str]) -> String {
 
 // ---- JSON ----
 
+/// Kinds whose values lie on a grid.
+const VALUES: [&str; 8] =
+    ["number", "amount", "date", "time", "day", "month-of-year", "month", "weekday"];
+
 /// All that `--json` promises about one release.
 fn check(prompt: &str, release: &Value) {
     let keys = |value: &Value| -> Vec<String> {
@@ -72,8 +76,15 @@ fn check(prompt: &str, release: &Value) {
     }
     assert_eq!(release["text"], out + &prompt[end..]);
     let privacy = &release["privacy"];
+    let has_values =
+        release["words"].as_array().unwrap().iter().any(|word| {
+            word["level"] != "kept" && VALUES.contains(&word["kind"].as_str().unwrap())
+        });
+    assert_eq!(privacy.get("most_kept_value").is_some(), has_values);
+    let fields: Vec<String> =
+        keys(privacy).into_iter().filter(|key| key != "most_kept_value").collect();
     assert_eq!(
-        keys(privacy),
+        fields,
         [
             "draws",
             "epsilon_any",
@@ -148,7 +159,7 @@ fn json_of_a_seeded_release() {
         assert!(privacy[rounded].as_f64().unwrap() > 20.0);
         privacy[rounded] = "[by the size of the list]".into();
     }
-    for share in ["most_kept", "most_guessed"] {
+    for share in ["most_kept", "most_kept_value", "most_guessed"] {
         let found = privacy[share].as_f64().unwrap();
         privacy[share] = format!("[about {found:.1}]").into();
     }

@@ -48,6 +48,8 @@ struct PrivacyJson<'a> {
     uncovered_words: usize,
     epsilon_prompt: f64,
     most_kept: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    most_kept_value: Option<f64>,
     most_guessed: f64,
     notion: String,
     evidence: String,
@@ -103,6 +105,7 @@ impl<'a> ReleaseJson<'a> {
                 uncovered_words: privacy.uncovered,
                 epsilon_prompt: privacy.epsilon_prompt(),
                 most_kept: privacy.guarantee.most_kept,
+                most_kept_value: privacy.guarantee.most_kept_value,
                 most_guessed: privacy.guarantee.most_guessed,
                 notion: privacy.holds().notion.to_string(),
                 evidence: privacy.holds().evidence.to_string(),

@@ -3,7 +3,7 @@
 //! The kind of a unit is public, so the kinds are few, and characters alone decide them. What is
 //! released for a unit that is no word has one public format for its kind:
 //!
-//! - *near* kinds (number, amount, date, time) have a public grid of values. A value goes to the
+//! - *near* kinds (number, amount, date, time, day, month of a year, month, weekday) have a public grid of values. A value goes to the
 //!   nearest one on the grid, and a rank law draws another by its distance from there. Digits,
 //!   decimals, sign and currency are not copied: `$` stands for every currency, because which one it
 //!   is belongs to the private text as much as the number does.
@@ -14,6 +14,7 @@
 use rand::CryptoRng;
 
 mod address;
+mod calendar;
 mod date;
 mod identifier;
 mod number;
@@ -34,6 +35,14 @@ pub enum Kind {
     Date,
     /// A time of day.
     Time,
+    /// A day of any year, with the name of its month: 14 June.
+    Day,
+    /// A month of a year: June 2014.
+    MonthOfYear,
+    /// The name of a month that is nothing else, by itself: July, but not June.
+    Month,
+    /// The name of a weekday.
+    Weekday,
     /// An e-mail address, or anything else around an @.
     Email,
     /// An address of the web.
@@ -48,12 +57,16 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds.
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 14] = [
         Self::Word,
         Self::Number,
         Self::Amount,
         Self::Date,
         Self::Time,
+        Self::Day,
+        Self::MonthOfYear,
+        Self::Month,
+        Self::Weekday,
         Self::Email,
         Self::Url,
         Self::Ip,
@@ -70,6 +83,10 @@ impl Kind {
             Self::Amount => "amount",
             Self::Date => "date",
             Self::Time => "time",
+            Self::Day => "day",
+            Self::MonthOfYear => "month-of-year",
+            Self::Month => "month",
+            Self::Weekday => "weekday",
             Self::Email => "email",
             Self::Url => "url",
             Self::Ip => "ip",
@@ -80,12 +97,17 @@ impl Kind {
 
     /// Whether its values lie on a grid.
     pub(crate) fn is_near(self) -> bool {
-        matches!(self, Self::Number | Self::Amount | Self::Date | Self::Time)
+        self.is_numeric() && self != Self::Ip || self.has_name()
     }
 
     /// Whether its released values begin and end like numbers.
     pub(crate) fn is_numeric(self) -> bool {
-        self.is_near() || self == Self::Ip
+        matches!(self, Self::Number | Self::Amount | Self::Date | Self::Time | Self::Ip)
+    }
+
+    /// Whether its released values have the name of a month or a weekday in them.
+    fn has_name(self) -> bool {
+        matches!(self, Self::Day | Self::MonthOfYear | Self::Month | Self::Weekday)
     }
 }
 
@@ -96,6 +118,10 @@ pub fn grid_len(kind: Kind) -> usize {
         Kind::Number | Kind::Amount => number::grid().len(),
         Kind::Date => date::LEN,
         Kind::Time => time::LEN,
+        Kind::Day => calendar::DAYS,
+        Kind::MonthOfYear => calendar::MONTHS_OF_YEARS,
+        Kind::Month => calendar::MONTH_NAMES,
+        Kind::Weekday => calendar::WEEKDAY_NAMES,
         _ => 0,
     }
 }
@@ -107,6 +133,10 @@ pub(crate) fn grid_index(kind: Kind, text: &str) -> usize {
         Kind::Number | Kind::Amount => number::index(number::value(text)),
         Kind::Date => date::index(text),
         Kind::Time => time::index(text),
+        Kind::Day => calendar::day(text),
+        Kind::MonthOfYear => calendar::month_of_year(text),
+        Kind::Month => calendar::month_name(text).unwrap_or(0),
+        Kind::Weekday => calendar::weekday(text).unwrap_or(0),
         _ => 0,
     }
 }
@@ -122,6 +152,10 @@ pub fn grid_text(kind: Kind, index: usize) -> String {
         Kind::Amount => format!("${}", number::grid()[index]),
         Kind::Date => date::text(index),
         Kind::Time => time::text(index),
+        Kind::Day => calendar::day_text(index),
+        Kind::MonthOfYear => calendar::month_of_year_text(index),
+        Kind::Month => calendar::month_text(index),
+        Kind::Weekday => calendar::weekday_text(index),
         _ => number::grid()[index].to_string(),
     }
 }
@@ -206,6 +240,12 @@ pub(crate) fn of_part(text: &str) -> Kind {
     if time::is_hour(text) {
         return Kind::Time;
     }
+    if calendar::weekday(text).is_some() {
+        return Kind::Weekday;
+    }
+    if calendar::month_name(text).is_some() {
+        return Kind::Month;
+    }
     let unsigned = text.strip_prefix(['+', '−']).unwrap_or(text);
     let groups: Vec<&str> = unsigned.split('.').collect();
     if !groups.iter().all(|group| is_digits(group)) {
@@ -236,6 +276,38 @@ pub(crate) fn of_numbers(text: &str, own: Option<Kind>) -> Kind {
     } else {
         Kind::Identifier
     }
+}
+
+/// Whether a text is the name of a month, or its abbreviation, where a number stands beside it.
+pub(crate) fn is_month(text: &str) -> bool {
+    calendar::month(text).is_some()
+}
+
+/// Whether the name of a month is an abbreviation: Jan.
+pub(crate) fn is_abbreviation(text: &str) -> bool {
+    calendar::is_abbreviation(text)
+}
+
+/// Whether a number beside a month is the number of a day: 12, 12th.
+pub(crate) fn is_day_of_month(text: &str) -> bool {
+    number::value(text) <= 31.0
+}
+
+/// Whether a word is the ordinal number of a day: 1st, 22nd.
+pub(crate) fn is_ordinal(text: &str) -> bool {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let ending = text[digits.len()..].to_ascii_lowercase();
+    is_digits(digits) && digits.len() <= 2 && ["st", "nd", "rd", "th"].contains(&ending.as_str())
+}
+
+/// Whether a text is an hour, or minutes and an hour, to which am or pm belongs.
+pub(crate) fn is_half_day(text: &str) -> bool {
+    time::is_half_day(text)
+}
+
+/// Whether a word is am or pm.
+pub(crate) fn is_am_or_pm(text: &str) -> bool {
+    time::is_am_or_pm(text)
 }
 
 /// The kind of what is no number: an identifier or a word.

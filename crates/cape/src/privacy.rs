@@ -101,6 +101,8 @@ pub struct Guarantee {
     /// The largest probability with which a draw falls on the true token or protected word, whatever
     /// the prompt: as public as the settings.
     pub most_kept: f64,
+    /// The same for numbers, dates and all else that lies on a grid, where a release can have such.
+    pub most_kept_value: Option<f64>,
     /// k, and the probability with which a protected word becomes one of the k nearest.
     pub near: Option<(usize, f64)>,
     /// The largest probability with which somebody who must decide between two given, equally likely
@@ -130,6 +132,7 @@ impl Guarantee {
             bound,
             protected: bound,
             most_kept,
+            most_kept_value: None,
             near: None,
             most_guessed: guessed_within(bound),
             notion,
@@ -236,6 +239,7 @@ mod tests {
             bound: 2.0,
             protected: 2.0,
             most_kept: 0.5,
+            most_kept_value: None,
             near: None,
             most_guessed: guessed_within(2.0),
             notion: Notion::Ldp,

@@ -11,8 +11,10 @@
 //!   prose, as tokenizers leave them;
 //! - a dot joins wherever a digit stands in the same run (3.14, v1.2), and single letters (U.S.) unless each is
 //!   one that can be drawn (a, A, I): `o.total` is two words;
-//! - a hyphen joins too (well-known, COVID-19), except between two numbers (2-3 tablets) and after a
-//!   number, two or an amount before words alone (54-year-old, 5-10-year, $5-a-day);
+//! - a hyphen joins too (well-known, COVID-19), except between two numbers (2-3 tablets), between names of days and
+//!   months (Monday-Friday), and after a number, two or an amount before words alone (54-year-old, 5-10-year, $5-a-day);
+//! - am and pm join a number or a time before them (5 pm), and a single space joins a number and the name of a month to a
+//!   day (14 June, June 14th, 3rd of May) or a month of a year (June 2014);
 //! - a colon, or a comma in prose, joins numbers (14:30, 1,200), and so do two slashes in a row of
 //!   exactly three (15/03/2024);
 //! - single spaces and hyphens join groups of digits with seven digits or more (4454 7945 1139 0933),
@@ -25,7 +27,7 @@
 //! **A release is cut as its prompt was**: put for each unit a plain word (of kind word), or any
 //! released value of its kind, and the cut has the same kinds, separators and first places. A *plain
 //! word* is cut to one unit of kind word, begins with a letter, has no digit and no dot, does not end in 's, and is
-//! no letter but a, A and I, not a clitic (`re`), `www` or the prefix of a secret; in declared JSON that has bare words
+//! no letter but a, A and I, not a clitic (`re`), `www`, `am` (after a number it makes a time), a month or the prefix of a secret; in declared JSON that has bare words
 //! outside of strings, neither `true`, `false` nor `null`. This is why joins look at the kinds of what they join, or at
 //! digits that no released number has, and why some marks belong to the unit beside them and do not
 //! come back:

@@ -192,11 +192,14 @@ fn the_listed_words_are_cut_to_one_unit() {
         let mut chars = word.chars();
         let title: String = chars.next().unwrap().to_uppercase().chain(chars).collect();
         for (word, cut) in [word, &title].into_iter().flat_map(|word| cuts.map(|cut| (word, cut))) {
-            let text = format!("\"{word}/{word}'s {word}, 7 {word}\"");
+            // 7 am is a time, the one word of the list that joins a number; no place after a space has a capital
+            let seven = if ["am", "May", "March"].contains(&word) { "x" } else { "7" };
+            let text = format!("\"{word}/{word}'s {word}, {seven} {word}\"");
             let units = units::cut(&text, cut).unwrap();
             let found: Vec<&str> = units.iter().map(|unit| unit.of(&text)).collect();
-            assert_eq!(found, [word, word, word, "7", word], "{cut:?}");
-            assert!(units.iter().filter(|unit| unit.kind == Kind::Word).count() == 4);
+            assert_eq!(found, [word, word, word, seven, word], "{cut:?}");
+            let words = units.iter().filter(|unit| unit.kind == Kind::Word).count();
+            assert_eq!(words, if seven == "7" { 4 } else { 5 });
         }
     }
 }

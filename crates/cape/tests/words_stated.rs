@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use crate::words::joint::{Joint, joint, ln_ratio};
 use crate::words::small::{fill, smalls, some_strings};
 use cape::lexicon::fold;
-use cape::{Cape, Level};
+use cape::mechanism::cape::Settings;
+use cape::{Cape, Guarantee, Kind, Level, Lexicon};
 use proptest::prelude::*;
 
 fn levels_of(cape: &Cape, text: &str) -> Vec<Level> {
@@ -16,6 +17,32 @@ fn levels_of(cape: &Cape, text: &str) -> Vec<Level> {
 /// The probability of a release.
 fn probability(law: &Joint, release: &str) -> f64 {
     law.weights.get(release).map_or(0.0, |weight| ln_ratio(weight, &law.total).exp())
+}
+
+/// Values on a small grid are told apart no more surely than words are, and their ε is what PRIVACY.md says.
+#[test]
+fn grids_promise_as_much_as_words() {
+    let cape = Cape::new(Lexicon::embedded(), Settings::default()).unwrap();
+    let words = cape.guarantee_for(&[Kind::Word]);
+    assert_eq!(words.most_kept_value, None);
+    for (kind, epsilon, kept) in [
+        (Kind::Number, 8.0, 0.047),
+        (Kind::Amount, 8.0, 0.047),
+        (Kind::Date, 8.0, 0.005),
+        (Kind::MonthOfYear, 6.5, 0.039),
+        (Kind::Time, 4.6, 0.026),
+        (Kind::Day, 4.3, 0.016),
+        (Kind::Month, 0.0, 0.143),
+        (Kind::Weekday, 0.0, 0.143),
+    ] {
+        let key = |form: &str| cape.key(kind, form, false).0;
+        let law = cape.law_of(&key("5")).unwrap();
+        assert!((law.epsilon() - epsilon).abs() <= 0.05, "{kind:?}: {}", law.epsilon());
+        let holds = cape.guarantee_for(&[kind]);
+        assert!(holds.protected <= words.protected && holds.most_guessed <= 0.97, "{holds:?}");
+        let value = holds.most_kept_value.unwrap();
+        assert!(value <= kept && value > kept - 0.001, "{kind:?}: {value}");
+    }
 }
 
 proptest! {
@@ -43,7 +70,8 @@ proptest! {
     #[test]
     fn no_word_stays_more_often_than_stated(small in smalls(4..9), words in some_strings(2..9)) {
         let cape = small.cape();
-        let most = cape.guarantee().most_kept;
+        let Guarantee { most_kept, most_kept_value, .. } = cape.guarantee();
+        let most = most_kept_value.map_or(most_kept, |value| value.max(most_kept));
         for template in ["{0}", "… {0}", "{0} Acme", "Acme {0} Acme"] {
             for text in fill(template, 1, &words) {
                 if levels_of(&cape, &text).contains(&Level::Protected) {

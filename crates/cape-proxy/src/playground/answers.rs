@@ -28,6 +28,8 @@ pub(super) struct PrivacyAnswer {
     epsilon_any: f64,
     epsilon_prompt: f64,
     most_kept: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    most_kept_value: Option<f64>,
     most_guessed: f64,
 }
 
@@ -81,6 +83,7 @@ impl PlanAnswer {
             epsilon_any: guarantee.bound,
             epsilon_prompt: guarantee.prompt(draws),
             most_kept: guarantee.most_kept,
+            most_kept_value: guarantee.most_kept_value,
             most_guessed: guarantee.most_guessed,
         };
         Self { words, privacy, price }

@@ -2,7 +2,16 @@ use super::*;
 use crate::rng::seeded;
 use crate::units::{Options, cut};
 
-const NEAR: [Kind; 4] = [Kind::Number, Kind::Amount, Kind::Date, Kind::Time];
+const NEAR: [Kind; 8] = [
+    Kind::Number,
+    Kind::Amount,
+    Kind::Date,
+    Kind::Time,
+    Kind::Day,
+    Kind::MonthOfYear,
+    Kind::Month,
+    Kind::Weekday,
+];
 const UNIFORM: [Kind; 5] = [Kind::Email, Kind::Url, Kind::Ip, Kind::Identifier, Kind::Secret];
 
 fn is_one_unit(text: &str, kind: Kind) {
@@ -42,7 +51,7 @@ fn every_grid_value_is_one_unit_of_its_kind_and_its_own_nearest() {
 fn ranks_and_indices_are_inverse() {
     for kind in NEAR {
         let n = grid_len(kind);
-        for from in [0, 1, 2, 7, n / 2 - 1, n / 2, n / 2 + 1, n - 3, n - 2, n - 1] {
+        for from in [0, 1, 2, 5, n / 2 - 1, n / 2, n / 2 + 1, n - 3, n - 2, n - 1] {
             let mut seen = vec![false; n];
             let mut distance = 0;
             for r in 1..=n {
@@ -53,7 +62,7 @@ fn ranks_and_indices_are_inverse() {
                 distance = index.abs_diff(from);
             }
         }
-        assert_eq!((grid_nth(kind, 5, 1), grid_nth(kind, 5, 2), grid_nth(kind, 5, 3)), (5, 4, 6));
+        assert_eq!((grid_nth(kind, 3, 1), grid_nth(kind, 3, 2), grid_nth(kind, 3, 3)), (3, 2, 4));
     }
 }
 
@@ -136,8 +145,32 @@ fn values_go_to_the_nearest_of_the_grid() {
         ("24:00", "23:55"),
         ("23:58", "23:55"),
         ("99pm", "00:00"),
+        ("5 pm", "17:00"),
+        ("9.30 a.m", "09:30"),
+        ("12:15 PM", "12:15"),
     ] {
         assert_eq!(grid_text(Kind::Time, grid_index(Kind::Time, text)), nearest, "{text}");
+    }
+}
+
+#[test]
+fn names_of_days_and_months_have_values() {
+    for (kind, text, nearest) in [
+        (Kind::Day, "3 May", "3 May"),
+        (Kind::Day, "Jan. 12th", "12 January"),
+        (Kind::Day, "3rd of MAY", "3 May"),
+        (Kind::Day, "sept 31", "30 September"),
+        (Kind::Day, "2024 July", "31 July"),
+        (Kind::Day, "0 July", "1 July"),
+        (Kind::Day, "29 February", "29 February"),
+        (Kind::MonthOfYear, "june 2014", "June 2014"),
+        (Kind::MonthOfYear, "Dec 1066", "December 1930"),
+        (Kind::MonthOfYear, "May 2,099", "April 2050"),
+        (Kind::MonthOfYear, "March 1999", "February 1999"),
+        (Kind::Month, "JULY", "July"),
+        (Kind::Weekday, "monday", "Monday"),
+    ] {
+        assert_eq!(grid_text(kind, grid_index(kind, text)), nearest, "{text}");
     }
 }
 

@@ -24,6 +24,12 @@ const ORDINARY_MARGIN: f64 = 13.8;
 /// the true one among them.
 fn near_values(kind: Kind) -> usize {
     match kind {
+        // any of them: there are seven, and loss 0 costs hardly more than any other law
+        Kind::Month | Kind::Weekday => 7,
+        // a month on either side
+        Kind::Day => 60,
+        // a year on either side
+        Kind::MonthOfYear => 24,
         // about a quarter of a year on either side
         Kind::Date => 200,
         // an hour and a half on either side
@@ -31,6 +37,22 @@ fn near_values(kind: Kind) -> usize {
         _ => 20,
     }
 }
+
+/// The ε of a grid of `n` values, k of them near. On a small grid a smaller one than ε₁ keeps as large a share of the draws
+/// near as words have it, and tells two values apart less surely.
+fn grid_epsilon(epsilon: Epsilon, near: f64, n: usize, k: usize) -> Result<Epsilon> {
+    let most = epsilon.get();
+    let least = LEAST_EPSILON.min(most);
+    if n <= k {
+        // the law is uniform, whatever ε is
+        return Epsilon::new(least);
+    }
+    let far_values = (n - k) as f64 / k as f64;
+    Epsilon::new((near / (1.0 - near) * far_values).ln().clamp(least, most))
+}
+
+/// As good as none: of so small an ε a law is uniform but for a millionth.
+const LEAST_EPSILON: f64 = 1e-6;
 
 /// All that defines the mechanism beside the lexicon.
 #[derive(Clone, Debug, PartialEq)]
@@ -148,9 +170,12 @@ impl Cape {
             Some(epsilon) => epsilon,
             None => Epsilon::new((n as f64).ln() + ORDINARY_MARGIN)?,
         };
+        let protected = Law::new(n, settings.epsilon, settings.shape)?;
+        let near = protected.first(settings.shape.k);
         let grid = |kind: Kind| {
-            let shape = Shape { k: near_values(kind), alpha: settings.shape.alpha };
-            Ok((kind, Law::new(kinds::grid_len(kind), settings.epsilon, shape)?))
+            let (n, k) = (kinds::grid_len(kind), near_values(kind));
+            let shape = Shape { k, alpha: settings.shape.alpha };
+            Ok((kind, Law::new(n, grid_epsilon(settings.epsilon, near, n, k)?, shape)?))
         };
         let grids = Kind::ALL.into_iter().filter(|kind| kind.is_near()).map(grid);
         let mut keep = KeepList::none();
@@ -171,7 +196,7 @@ impl Cape {
         );
         Ok(Self {
             tag: ring::digest::digest(&ring::digest::SHA256, tag.as_bytes()).as_ref().to_vec(),
-            protected: Law::new(n, settings.epsilon, settings.shape)?,
+            protected,
             ordinary: Law::new(n, ordinary, Shape { k: 1, alpha: None })?,
             grids: grids.collect::<Result<_>>()?,
             levels: Levels::new(settings.profile, &settings.protect, &settings.ordinary),
@@ -265,7 +290,8 @@ impl Cape {
             bound: round_up(between.max(protected)),
             protected: round_up(protected),
             // a word stays itself, too, if it becomes one that differs in case
-            most_kept: most(&|law| law.probability(1)).max(self.protected.first(self.alike)),
+            most_kept: self.protected.first(self.alike),
+            most_kept_value: grids.iter().map(|law| law.probability(1)).reduce(f64::max),
             near: Some((k, self.protected.first(k))),
             most_guessed: most(&Law::most_guessed),
             notion: Notion::Ldp,

@@ -7,12 +7,16 @@ use super::Piece;
 use super::characters::Source;
 use crate::kinds::{self, Kind};
 
+mod calendar;
+
 /// Joins pieces in place, one rule after the other.
 pub(super) fn join(source: &Source, pieces: &mut Vec<Piece>) {
     numbers(source, pieces);
     hyphens(source, pieces);
     dates(source, pieces);
     currencies(source, pieces);
+    calendar::times(source, pieces);
+    calendar::days(source, pieces);
     accounts(source, pieces);
     groups(source, pieces);
     rows(source, pieces);
@@ -76,8 +80,8 @@ fn numbers(source: &Source, pieces: &mut Vec<Piece>) {
     });
 }
 
-/// Hyphens join all but two numbers, and but a number, two or an amount to words that follow (54-year-old,
-/// 5-10-year, $5-a-day); a date has hyphens of its own and joins what it touches.
+/// Hyphens join all but two numbers, names of days and months (Monday-Friday), and but a number, two or an amount to
+/// words that follow (54-year-old, 5-10-year, $5-a-day); a date has hyphens of its own and joins what it touches.
 fn hyphens(source: &Source, pieces: &mut Vec<Piece>) {
     rewrite(pieces, |pieces, i| {
         let n = chain(source, pieces, i, &["-"], |_| true);
@@ -86,6 +90,9 @@ fn hyphens(source: &Source, pieces: &mut Vec<Piece>) {
         let lead = of(Kind::Number).max(of(Kind::Amount).min(1));
         if (1..=2).contains(&lead) && lead < n && are_words(source, &chain[lead..]) {
             return (lead, None);
+        }
+        if chain.iter().all(is_name) {
+            return (n, None);
         }
         if !chain.iter().all(|piece| piece.kind.is_numeric()) {
             let (start, end) = (chain[0].start, chain[n - 1].end);
@@ -97,11 +104,16 @@ fn hyphens(source: &Source, pieces: &mut Vec<Piece>) {
     });
 }
 
-/// Whether pieces make a word, and each is one: as for every word of a release.
+/// Whether pieces make a word, and each is one or a name: as for every word of a release (mid-July).
 fn are_words(source: &Source, pieces: &[Piece]) -> bool {
     let (start, end) = (pieces[0].start, pieces[pieces.len() - 1].end);
-    pieces.iter().all(|piece| piece.kind == Kind::Word)
+    pieces.iter().all(|piece| piece.kind == Kind::Word || is_name(piece))
         && kinds::of_mixed(&source.text[start..end]) == Kind::Word
+}
+
+/// Whether a piece is the name of a month or a weekday.
+fn is_name(piece: &Piece) -> bool {
+    matches!(piece.kind, Kind::Month | Kind::Weekday)
 }
 
 /// Two slashes in a row of exactly three numbers join them: 15/03/2024.
@@ -121,7 +133,7 @@ fn currencies(source: &Source, pieces: &mut Vec<Piece>) {
         let mut chars = source.text[piece.start..piece.end].chars();
         chars.next().is_some_and(kinds::is_currency) && chars.next().is_none()
     };
-    let open = |gap: &str| !matches!(gap, "," | "." | ":" | "-" | "/");
+    let open = |gap: &str| !matches!(gap, "," | "." | ":" | "-" | "/" | "_");
     rewrite(pieces, |pieces, i| {
         let Some([a, b]) = pieces.get(i..i + 2) else { return (1, None) };
         let joins = matches!(gap(source, pieces, i), " " | "\u{a0}" | "\u{202f}")

@@ -30,9 +30,9 @@ pub(super) fn units(source: &Source, mut pieces: Vec<Piece>) -> Vec<Unit> {
             }
             while is_marked(source, end) {
                 end += 1;
-                // without the mark it would make a row with a number after it
+                // without the mark it would make a row with a number after it, or a day with a month
                 let row = |next: &Piece| {
-                    next.kind == Kind::Number && &source.text[end..next.start] == " "
+                    follows_number(next.kind) && &source.text[end..next.start] == " "
                 };
                 end = pieces.next_if(row).map_or(end, |next| next.end);
             }
@@ -49,7 +49,7 @@ pub(super) fn units(source: &Source, mut pieces: Vec<Piece>) -> Vec<Unit> {
 }
 
 /// Separators that may join what stands on both sides.
-fn may_join(source: &Source, separator: &str) -> bool {
+pub(super) fn may_join(source: &Source, separator: &str) -> bool {
     match separator {
         "," => !source.is_data(),
         "." | ":" | "/" | "'" | "’" | "@" | "_" | "-" | "://" => true,
@@ -57,9 +57,23 @@ fn may_join(source: &Source, separator: &str) -> bool {
     }
 }
 
-/// Whether a separator after the i-th piece would make a row of numbers.
+/// Whether a separator after the i-th piece would make a row of numbers, or a day of a number and a month.
 fn is_row(pieces: &[Piece], i: usize, separator: &str) -> bool {
-    separator == " " && pieces[i..].iter().take(2).all(|piece| piece.kind == Kind::Number)
+    let [Some(a), Some(b)] = [i, i + 1].map(|i| pieces.get(i).map(|piece| piece.kind)) else {
+        return false;
+    };
+    let joins = match a {
+        Kind::Number => follows_number(b),
+        Kind::MonthOfYear => b != Kind::Number && follows_number(b),
+        Kind::Month => b == Kind::Number,
+        _ => false,
+    };
+    separator == " " && joins
+}
+
+/// Whether what begins a unit of this kind joins a number before it.
+fn follows_number(kind: Kind) -> bool {
+    matches!(kind, Kind::Number | Kind::Month | Kind::MonthOfYear)
 }
 
 /// A word takes the hyphen that ends it, unless what is left would join.
@@ -121,7 +135,7 @@ fn is_break(c: char) -> bool {
 }
 
 /// Whether a separator ends a line or a sentence.
-fn is_first(separator: &str) -> bool {
+pub(super) fn is_first(separator: &str) -> bool {
     let mut ended = false;
     for c in separator.chars() {
         if is_break(c) || ended && c.is_whitespace() {
@@ -137,7 +151,7 @@ fn is_first(separator: &str) -> bool {
 }
 
 /// Whether a separator ends in a mark that opens a quotation, brackets or bold type.
-fn is_opened(separator: &str) -> bool {
+pub(super) fn is_opened(separator: &str) -> bool {
     let before = separator.trim_end_matches(|c| "\"'“‘«‹„([{*_`".contains(c));
     before.len() < separator.len() && before.ends_with(|c: char| c.is_whitespace() || c == ':')
 }
