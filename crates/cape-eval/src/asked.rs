@@ -52,7 +52,7 @@ pub(crate) struct Sent<'a> {
     pub(crate) back: &'a Back,
 }
 
-/// How it classifies and compares, how it restores, how it continues and how it answers: always in the same
+/// How it classifies, how it restores, how it continues and how it answers: always in the same
 /// way.
 const CLASSIFY: Options = Options { temperature: 0.0, max_tokens: 8, seed: Some(0) };
 const RESTORE: Options = Options { temperature: 0.0, max_tokens: 256, seed: Some(0) };
@@ -188,7 +188,7 @@ impl Chat {
         }
         let Some(original) = original else { return Ok(()) };
         let local = self.local.as_ref().unwrap_or(&self.client);
-        let preferred = tasks::preferred(local, &item.text, [original, &answer], &CLASSIFY)?;
+        let preferred = tasks::preferred(local, &item.text, [original, &answer])?;
         record.scores.insert(Score::Preferred, preferred);
         // where the rules see a difference and the model is sure: whether they mean the same answer
         let passes = rules.pass(&answer);

@@ -123,16 +123,33 @@ impl Client {
             Place::Here(chat) => here(chat, messages, options),
         }
     }
+
+    /// By how much more likely the answer begins with one word than with another: the logarithm of the quotient. None if
+    /// a server does not tell, or both are too unlikely for it to tell.
+    pub(crate) fn margin(
+        &self,
+        messages: &[Message],
+        words: [&str; 2],
+    ) -> Result<Option<f64>, ChatError> {
+        match &self.0 {
+            Place::Server(server) => server.margin(messages, words),
+            Place::Here(chat) => Ok(Some(chat.margin(&said(messages), words)?.into())),
+        }
+    }
+}
+
+/// Messages as a model in this process takes them.
+fn said(messages: &[Message]) -> Vec<Said<'_>> {
+    messages
+        .iter()
+        .map(|message| Said { role: message.role.as_str(), content: &message.text })
+        .collect()
 }
 
 /// The answer of a model in this process.
 fn here(chat: &Chat, messages: &[Message], options: &Options) -> Result<Answer, ChatError> {
-    let said: Vec<Said<'_>> = messages
-        .iter()
-        .map(|message| Said { role: message.role.as_str(), content: &message.text })
-        .collect();
     let Completion { text, whole, tokens: (prompt, completion) } =
-        chat.complete(&said, options.max_tokens as usize)?;
+        chat.complete(&said(messages), options.max_tokens as usize)?;
     let finish = if whole { Finish::Stop } else { Finish::Length };
     let usage = Some(Usage { prompt: prompt as u64, completion: completion as u64 });
     Ok(Answer { text, finish, usage })
@@ -140,7 +157,21 @@ fn here(chat: &Chat, messages: &[Message], options: &Options) -> Result<Answer, 
 
 impl Server {
     fn complete(&self, messages: &[Message], options: &Options) -> Result<Answer, ChatError> {
-        let question = self.question(messages, options).to_string();
+        answer::parse(&self.patiently(&self.question(messages, options))?)
+    }
+
+    fn margin(&self, messages: &[Message], words: [&str; 2]) -> Result<Option<f64>, ChatError> {
+        let options = Options { temperature: 0.0, max_tokens: 1, seed: Some(0) };
+        let mut question = self.question(messages, &options);
+        question["logprobs"] = true.into();
+        // the most that the API gives
+        question["top_logprobs"] = 20.into();
+        answer::margin(&self.patiently(&question)?, words)
+    }
+
+    /// The body of the answer. Faults that may pass are tried again.
+    fn patiently(&self, question: &Value) -> Result<Vec<u8>, ChatError> {
+        let question = question.to_string();
         let (start, mut pause, mut attempt) = (Instant::now(), self.pause, 1);
         let left = || self.time_limit.saturating_sub(start.elapsed());
         loop {
@@ -178,7 +209,7 @@ impl Server {
     }
 
     /// One attempt.
-    fn ask(&self, question: &str, left: Duration) -> Result<Answer, ChatError> {
+    fn ask(&self, question: &str, left: Duration) -> Result<Vec<u8>, ChatError> {
         if left.is_zero() {
             return Err(ChatError::Timeout);
         }
@@ -194,7 +225,7 @@ impl Server {
         if bytes.len() as u64 > LARGEST {
             return Err(ChatError::TooLarge);
         }
-        answer::parse(&bytes)
+        Ok(bytes)
     }
 }
 

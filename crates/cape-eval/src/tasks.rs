@@ -5,10 +5,12 @@ pub mod prompts;
 pub mod restore;
 pub mod rules;
 
+use std::cmp::Ordering;
+
 use crate::chat::{ChatError, Client, Message, Options};
 use crate::measure::Score;
 use crate::record::Record;
-use labels::{Better, Entailed, Sentiment};
+use labels::{Entailed, Sentiment};
 
 /// A sentence to classify, which may have been released, with its true label.
 #[derive(Clone, Copy)]
@@ -80,26 +82,26 @@ pub(crate) fn answer(
     Ok(client.complete(&[Message::user(prompt)], options)?.text)
 }
 
-/// Whether the second of two answers does better what a prompt asks for: asked in both orders, 1 if it is
-/// preferred in both, 0 if in none, and a half where the place decided or nothing could be read. It sees the
+/// Whether the second of two answers does better what a prompt asks for: 1 or 0, and a half where nothing is known. Asked in
+/// both orders, a model says how much more likely it would call each the better one. A small model nearly always names
+/// the place that it likes, whatever stands there; where it likes it less, it prefers the other answer. It sees the
 /// prompt itself, so the model must be on the device.
 pub fn preferred(
     client: &Client,
     prompt: &str,
     [first, second]: [&str; 2],
-    options: &Options,
 ) -> Result<f64, ChatError> {
+    let ask = |a: &str, b: &str| client.margin(&prompts::comparison(prompt, a, b), ["A", "B"]);
     if first == second {
         return Ok(0.5);
     }
-    let ask = |a: &str, b: &str| {
-        let answer = client.complete(&prompts::comparison(prompt, a, b), options)?.text;
-        Ok::<_, ChatError>(Better::read(&answer))
+    let (Some(forth), Some(back)) = (ask(first, second)?, ask(second, first)?) else {
+        return Ok(0.5);
     };
-    Ok(match (ask(first, second)?, ask(second, first)?) {
-        (Some(Better::B), Some(Better::A)) => 1.0,
-        (Some(Better::A), Some(Better::B)) => 0.0,
-        _ => 0.5,
+    Ok(match back.total_cmp(&forth) {
+        Ordering::Greater => 1.0,
+        Ordering::Equal => 0.5,
+        Ordering::Less => 0.0,
     })
 }
 

@@ -50,26 +50,38 @@ fn tasks_ask_and_read() {
     }
 }
 
-/// A judge that likes one answer wherever it stands, one that likes a place, and one that says neither.
+/// Judges that like one answer wherever it stands, that like a place whatever stands there, that like a place and an
+/// answer, and one that does not tell.
 #[test]
 fn answers_are_compared_in_both_orders() {
-    let judge = |choose: fn(&str) -> &'static str| {
-        Server::answering(move |request| Reply::content(&json!(choose(&request.body)).to_string()))
+    /// How likely such a judge says A and B where the second answer is A, and where it is B.
+    type Likes = [[f64; 2]; 2];
+    let judge = |likes: Likes| {
+        Server::answering(move |request| {
+            let body: Value = serde_json::from_str(&request.body).unwrap();
+            assert_eq!((&body["logprobs"], &body["top_logprobs"]), (&json!(true), &json!(20)));
+            let swapped = request.body.contains("Answer A\\\": two");
+            let [a, b] = likes[usize::from(!swapped)];
+            Reply::logprobs(
+                &json!([{ "token": "A", "logprob": a }, { "token": "B", "logprob": b }]),
+            )
+        })
     };
-    let second = |body: &str| if body.contains("Answer A\\\": two") { "A" } else { "B." };
-    let first = |body: &str| if body.contains("Answer A\\\": two") { "B" } else { "A" };
     for (judge, score) in [
-        (judge(second), 1.0),
-        (judge(first), 0.0),
-        (judge(|_| "A"), 0.5),
-        (judge(|_| "both are fine"), 0.5),
+        (judge([[-0.1, -3.0], [-3.0, -0.1]]), 1.0),
+        (judge([[-3.0, -0.1], [-0.1, -3.0]]), 0.0),
+        (judge([[-0.1, -3.0], [-0.1, -3.0]]), 0.5),
+        (judge([[-0.1, -3.0], [-0.2, -2.0]]), 1.0),
+        (judge([[-0.2, -2.0], [-0.1, -3.0]]), 0.0),
+        (Server::answering(|_| Reply::content("\"A\"")), 0.5),
     ] {
         let client = client(&judge);
-        assert_eq!(preferred(&client, "request", ["one", "two"], &OPTIONS).unwrap(), score);
-        assert_eq!(judge.requests().len(), 2);
+        assert_eq!(preferred(&client, "request", ["one", "two"]).unwrap(), score);
+        let asked = judge.requests().len();
+        assert!((1..=2).contains(&asked));
         // the same answer twice is not asked about
-        assert_eq!(preferred(&client, "request", ["one", "one"], &OPTIONS).unwrap(), 0.5);
-        assert_eq!(judge.requests().len(), 2);
+        assert_eq!(preferred(&client, "request", ["one", "one"]).unwrap(), 0.5);
+        assert_eq!(judge.requests().len(), asked);
     }
 }
 

@@ -67,8 +67,17 @@ pub struct Completion {
 struct Question {
     ids: Vec<TokenId>,
     most: usize,
-    /// Gets the tokens of the answer.
-    answer: Sender<Vec<TokenId>>,
+    /// Tokens that the answer could begin with, whose logits are wanted.
+    weighed: Vec<TokenId>,
+    answer: Sender<Found>,
+}
+
+/// What the network says to a question.
+struct Found {
+    /// The tokens of the answer, with the one that ends it.
+    ids: Vec<TokenId>,
+    /// The logits that were wanted.
+    logits: Vec<f32>,
 }
 
 impl Chat {
@@ -106,7 +115,7 @@ impl Chat {
     pub fn complete(&self, said: &[Said<'_>], most: usize) -> Result<Completion> {
         let ids = self.ids(said)?;
         let asked = ids.len();
-        let mut ids = self.answer(ids, most.max(1))?;
+        let mut ids = self.answer(ids, most.max(1), Vec::new())?.ids;
         let tokens = (asked, ids.len());
         let whole = ids.pop_if(|id| self.marks.ends(*id)).is_some();
         let vocab = self.tokenizer.vocab();
@@ -121,14 +130,26 @@ impl Chat {
         Ok(Completion { text: String::from_utf8_lossy(&bytes).into_owned(), whole, tokens })
     }
 
-    /// The tokens of the answer, with the one that ends it.
-    fn answer(&self, ids: Vec<TokenId>, most: usize) -> Result<Vec<TokenId>> {
+    /// By how much more likely the answer begins with one word than with another: the logarithm of the quotient.
+    pub fn margin(&self, said: &[Said<'_>], words: [&str; 2]) -> Result<f32> {
+        let first = |word| self.tokenizer.encode(word).map(|ids| ids.first().copied());
+        let [Some(a), Some(b)] = [first(words[0])?, first(words[1])?] else {
+            return Err(bad("it has no token for a word"));
+        };
+        let logits = self.answer(self.ids(said)?, 1, vec![a, b])?.logits;
+        let [a, b] = logits[..] else { return Err(bad("it stopped")) };
+        Ok(a - b)
+    }
+
+    /// What the network says after these tokens.
+    fn answer(&self, ids: Vec<TokenId>, most: usize, weighed: Vec<TokenId>) -> Result<Found> {
         if ids.len().saturating_add(most) > self.positions {
             return Err(Error::TooLong { tokens: ids.len(), most: self.positions });
         }
         let (send, receive) = channel();
         let stopped = || bad("it stopped");
-        self.questions.send(Question { ids, most, answer: send }).map_err(|_| stopped())?;
+        let question = Question { ids, most, weighed, answer: send };
+        self.questions.send(question).map_err(|_| stopped())?;
         receive.recv().map_err(|_| stopped())
     }
 
@@ -183,8 +204,9 @@ fn answer(step: &dyn Fn(&mut [Sequence]), marks: &Marks, asked: &Receiver<Questi
             let next = if texts.is_empty() { asked.recv().ok() } else { asked.try_recv().ok() };
             let Some(mut question) = next else { break };
             let ids = std::mem::take(&mut question.ids);
-            open.push((ids.len(), question));
-            texts.push(Sequence::new(ids, before.as_ref()));
+            let start = ids.len();
+            texts.push(Sequence::new(ids, before.as_ref()).weighing(&question.weighed));
+            open.push((start, question));
             rows += texts.last().map_or(0, Sequence::new_rows);
         }
         if texts.is_empty() {
@@ -199,7 +221,7 @@ fn answer(step: &dyn Fn(&mut [Sequence]), marks: &Marks, asked: &Receiver<Questi
             let ids = &texts[i].ids()[*start..];
             if ids.len() >= *most || ids.last().is_some_and(|&id| marks.ends(id)) {
                 // who asked may be gone
-                let _ = answer.send(ids.to_vec());
+                let _ = answer.send(Found { ids: ids.to_vec(), logits: texts[i].weighed() });
                 texts.swap_remove(i);
                 open.swap_remove(i);
             }

@@ -46,9 +46,25 @@ pub struct Usage {
     pub completion: u64,
 }
 
-pub(super) fn parse(body: &[u8]) -> Result<Answer, ChatError> {
+fn json(body: &[u8]) -> Result<Value, ChatError> {
     // without serde's error, which quotes what it found
-    let body: Value = serde_json::from_slice(body).map_err(|_| ChatError::Answer("valid JSON"))?;
+    serde_json::from_slice(body).map_err(|_| ChatError::Answer("valid JSON"))
+}
+
+/// By how much more likely one word is than another as the first of an answer, where the server tells of both.
+pub(super) fn margin(body: &[u8], words: [&str; 2]) -> Result<Option<f64>, ChatError> {
+    let body = json(body)?;
+    let likely = body.pointer("/choices/0/logprobs/content/0/top_logprobs");
+    let likely = likely.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let logprob = |word: &str| {
+        let is = |one: &&Value| one["token"].as_str().is_some_and(|token| token.trim() == word);
+        likely.iter().filter(is).filter_map(|one| one["logprob"].as_f64()).reduce(f64::max)
+    };
+    Ok(logprob(words[0]).zip(logprob(words[1])).map(|(a, b)| a - b))
+}
+
+pub(super) fn parse(body: &[u8]) -> Result<Answer, ChatError> {
+    let body = json(body)?;
     let choice = body.pointer("/choices/0").ok_or(ChatError::Answer("a choice"))?;
     let message = choice.get("message").ok_or(ChatError::Answer("a message"))?;
     let text = message.get("content").and_then(text).ok_or(ChatError::Answer("a text"))?;
@@ -100,6 +116,20 @@ mod tests {
         for none in [json!(null), json!([]), json!([{ "type": "image" }]), json!(7), json!({})] {
             assert!(matches!(of(&none), Err(ChatError::Answer("a text"))));
         }
+    }
+
+    #[test]
+    fn a_margin_needs_both_words() {
+        let with = |likely: Value| {
+            let content = json!([{ "top_logprobs": likely }]);
+            let body = json!({ "choices": [{ "logprobs": { "content": content } }] });
+            margin(body.to_string().as_bytes(), ["A", "B"]).unwrap()
+        };
+        let of = |token: &str, logprob: f64| json!({ "token": token, "logprob": logprob });
+        assert_eq!(with(json!([of("B", -0.5), of(" A", -2.0), of("A", -3.0)])), Some(-1.5));
+        assert_eq!(with(json!([of("A", -0.5), of("b", -2.0)])), None);
+        assert_eq!(margin(b"{}", ["A", "B"]).unwrap(), None);
+        assert!(margin(b"<html>", ["A", "B"]).is_err());
     }
 
     #[test]

@@ -36,22 +36,6 @@ impl Entailed {
     }
 }
 
-/// The better of two answers to a prompt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Better {
-    /// The first.
-    A,
-    /// The second.
-    B,
-}
-
-impl Better {
-    /// The label that an answer gives, if it can be read.
-    pub(crate) fn read(answer: &str) -> Option<Self> {
-        either(answer, ("a", Self::A), ("b", Self::B))
-    }
-}
-
 fn either<T>(answer: &str, a: (&str, T), b: (&str, T)) -> Option<T> {
     if alone(answer, a.0, b.0) {
         return Some(a.1);

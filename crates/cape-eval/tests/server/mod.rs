@@ -31,6 +31,12 @@ impl Reply {
         Self::Http(200, "", format!(r#"{{"choices":[{choice}],"usage":{usage}}}"#))
     }
 
+    /// An answer of one token, with these likely ones.
+    pub fn logprobs(likely: &serde_json::Value) -> Self {
+        let choice = format!(r#"{{"logprobs":{{"content":[{{"top_logprobs":{likely}}}]}}}}"#);
+        Self::Http(200, "", format!(r#"{{"choices":[{choice}]}}"#))
+    }
+
     /// A status with a body.
     pub fn status(status: u16, body: &str) -> Self {
         Self::Http(status, "", body.into())

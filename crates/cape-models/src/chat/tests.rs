@@ -57,7 +57,9 @@ fn answers_are_the_same_alone_and_beside_others() {
         let asked: Vec<_> = questions
             .iter()
             .enumerate()
-            .map(|(i, ids)| scope.spawn(move || chat.answer(ids.clone(), most(i)).unwrap()))
+            .map(|(i, ids)| {
+                scope.spawn(move || chat.answer(ids.clone(), most(i), vec![]).unwrap().ids)
+            })
             .collect();
         asked.into_iter().map(|answer| answer.join().unwrap()).collect()
     });
@@ -65,12 +67,33 @@ fn answers_are_the_same_alone_and_beside_others() {
     let chat = &with(made::TEMPLATE).unwrap();
     let mut seen = std::collections::HashSet::new();
     for (i, (ids, beside)) in questions.iter().zip(&beside).enumerate().rev() {
-        let alone = chat.answer(ids.clone(), most(i)).unwrap();
+        let alone = chat.answer(ids.clone(), most(i), vec![]).unwrap().ids;
         assert_eq!(&alone, beside, "{i}");
         assert!(alone.len() == most(i) || chat.marks.ends(*alone.last().unwrap()));
         seen.insert(alone);
     }
     assert!(seen.len() > 10, "answers depend on questions: {}", seen.len());
+}
+
+#[test]
+fn the_likeliest_beginning_outweighs_all_others() {
+    let chat = with(made::TEMPLATE).unwrap();
+    for question in ["what is it?", "and this?"] {
+        let said = [user(question)];
+        let ids = chat.ids(&said).unwrap();
+        let best = chat.answer(ids, 1, vec![]).unwrap().ids[0];
+        let letter = |id: TokenId| char::from(u8::try_from(id.0).unwrap()).to_string();
+        // its tokens are bytes: letters can be weighed against each other
+        for other in b'a'..=b'z' {
+            let other = char::from(other).to_string();
+            let margin = |a: &str, b: &str| chat.margin(&said, [a, b]).unwrap();
+            assert!((margin("a", &other) + margin(&other, "a")).abs() < 1e-6);
+            if best.0 < 128 {
+                assert!(margin(&letter(best), &other) >= 0.0, "{question} {other}");
+            }
+        }
+        assert!(chat.margin(&said, ["", "a"]).is_err());
+    }
 }
 
 #[test]

@@ -22,6 +22,8 @@ pub(crate) struct Generator {
 pub(crate) struct Sequence {
     ids: Vec<TokenId>,
     cache: Cache,
+    /// Tokens whose logits are wanted where it goes on first, and the logits once they are known.
+    weighed: Vec<(TokenId, Option<f32>)>,
 }
 
 impl Generator {
@@ -38,7 +40,7 @@ impl Generator {
     pub(crate) fn step(&self, sequences: &mut [Sequence], vocab: usize) {
         let mut rows = Rows::default();
         let mut last = Vec::new();
-        for Sequence { ids, cache } in sequences.iter_mut() {
+        for Sequence { ids, cache, .. } in sequences.iter_mut() {
             let from = cache.len();
             rows.add(cache, from, ids);
             last.push(rows.ids.len() - 1);
@@ -49,6 +51,9 @@ impl Generator {
         self.network.norm(&mut x);
         let logits = self.head.forward(&Input::new(&x));
         for (sequence, logits) in sequences.iter_mut().zip(logits.chunks(self.vocab())) {
+            for (id, logit) in &mut sequence.weighed {
+                logit.get_or_insert(logits[id.0 as usize]);
+            }
             sequence.push(most_likely(&logits[..vocab]));
         }
     }
@@ -65,7 +70,18 @@ impl Sequence {
         // the last one is computed in any case, for what comes after it
         let most = ids.len().saturating_sub(1);
         let cache = like.map(|like| like.fork(&ids, most)).unwrap_or_default();
-        Self { ids, cache }
+        Self { ids, cache, weighed: Vec::new() }
+    }
+
+    /// The same text, with the logits of these tokens kept where it goes on first.
+    pub(crate) fn weighing(mut self, tokens: &[TokenId]) -> Self {
+        self.weighed = tokens.iter().map(|&token| (token, None)).collect();
+        self
+    }
+
+    /// The logits of the tokens that were weighed; none before it went on.
+    pub(crate) fn weighed(&self) -> Vec<f32> {
+        self.weighed.iter().filter_map(|&(_, logit)| logit).collect()
     }
 
     /// All of its tokens.
