@@ -71,21 +71,20 @@ hi nice close free high heard hurt hung sang shook means numbers person reading 
 translate summarize summarise rewrite correct check fix draft generate answer explain convert design plan
 """)
 
-DAYS = words("""
-Monday Tuesday Wednesday Thursday Friday Saturday Sunday Mondays Tuesdays Wednesdays Thursdays Fridays Saturdays Sundays
+# Kinds of their own, by themselves or beside a number: not drawn as words.
+MONTHS_AND_WEEKDAYS = words("""
+Monday Tuesday Wednesday Thursday Friday Saturday Sunday
 January February March April May June July August September October November December
+""")
+DAYS = MONTHS_AND_WEEKDAYS + words("""
+Mondays Tuesdays Wednesdays Thursdays Fridays Saturdays Sundays
 Christmas Easter Thanksgiving Halloween Ramadan Passover Hanukkah Chanukah Diwali Eid Lent Advent Pentecost Epiphany
 Whitsun Michaelmas Candlemas Juneteenth Kwanzaa Purim Sukkot Shavuot Carnival Yuletide Christmastime Eastertide
 Midsummer Holi Vesak Nowruz Ascension Assumption Hogmanay Oktoberfest Whitsuntide Shrovetide Lammas
 mid-January mid-February mid-March mid-April mid-May mid-June mid-July mid-August mid-September mid-October
 mid-November mid-December Jan Feb Apr Aug Sept Oct Nov Dec Mon Tue Wed Thu Fri Sat
 """)
-# What is not drawn as a word: abbreviations, and names that the cut takes for kinds of their own, by themselves or beside a number.
-DAYS_UNLISTED = set(words("""
-Jan Feb Apr Aug Sept Oct Nov Dec Mon Tue Wed Thu Fri Sat Assumption Ascension
-Monday Tuesday Wednesday Thursday Friday Saturday Sunday
-January February March April May June July August September October November December
-"""))
+DAYS_UNLISTED = set(MONTHS_AND_WEEKDAYS + words("Jan Feb Apr Aug Sept Oct Nov Dec Mon Tue Wed Thu Fri Sat Assumption Ascension"))
 
 # `k`, part one: languages. An instruction may need them.
 LANGUAGES = words("""
@@ -369,20 +368,20 @@ wont dont cant didnt doesnt isnt wasnt cs em es os hes sh mi ho tho yea sic ala 
 OFFENSIVE = words("""bastard bastards bitch bitches crap damn damned dumbass moron morons retard retarded retards slut sluts whore whores wanker ass asses tit tits
 gypsy gypsies commie commies eskimo eskimos goon goons fatty sod gal hussy idiot idiots bugger bollocks imbecile savages
 nazi nazis nazism satan stalinist""")
-# Not offensive, but nothing to find in one's own letter in the place of a knee or a pregnancy.
+# Not offensive, but nobody wants to read them in a release of a letter about a knee or a pregnancy.
 INTIMATE = words("""
 penis vagina anus scrotum testicle testicles foreskin genital genitals urethra rectum semen masturbate masturbation orgasm erection
 porn pornographic pornography fetish
 """)
 NOT_OFFENSIVE = words("""
-sex sexual sexually sexuality sexy gay gays lesbian lesbians homosexual homosexuals bisexual breast breasts penis vagina anus anal rectum
-testicle testicles erection erotic orgasm sperm semen condom womb uterus ovary menstruate menstrual menses masturbate masturbation porn
-pornography nude nudity naked god hell heroin cocaine drunk weed pot crack opium opiate meth marijuana murder rape raped rapist kill
+sex sexual sexually sexuality sexy gay gays lesbian lesbians homosexual homosexuals bisexual breast breasts anal
+erotic sperm condom womb uterus ovary menstruate menstrual menses
+nude nudity naked god hell heroin cocaine drunk weed pot crack opium opiate meth marijuana murder rape raped rapist kill
 racist urine sucked sucking bum stupid fat ugly hole knob screw screwed strip strips stroke tramp thrust valium viagra virgin vomit weird
 pubic queer racy rump seduce servant slave snatch snuff taste abortion addict addicts alcohol booze bloody blow bosom bowel bowels bra
-bust carnal climax corrupt crotch dense domination dummy enlargement ecstasy facial fairy fear felt foreskin freaky girls gonad grope
+bust carnal climax corrupt crotch dense domination dummy enlargement ecstasy facial fairy fear felt freaky girls gonad grope
 herpes hiv hump incest jerk junkie junky kinky leper lust lusting naked organ oral panties pawn pedophile playboy rectal sadism sadist
-scrotum smack stoned swallow sniper thug tampon transsexual urinal urinary violence violate vulgar weirdo butt buttocks lady ladies man men
+smack stoned swallow sniper thug tampon transsexual urinal urinary violence violate vulgar weirdo butt buttocks lady ladies man men
 heathen christ jesus steamy shiny potty pee barf revue trashy unwed femme phallic pcp lsd pms steamy whiz
 Paddy Guido Cox Dick
 """.lower())

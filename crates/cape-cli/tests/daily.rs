@@ -53,6 +53,21 @@ fn check(text: &str, units: &[Unit], own: &HashSet<char>, release: &Release, cut
     }
 }
 
+const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
+
 fn is_well_formed(kind: Kind, value: &str) -> bool {
     let number = |text: &str| text.parse::<f64>().is_ok_and(f64::is_finite);
     match kind {
@@ -69,7 +84,7 @@ fn is_well_formed(kind: Kind, value: &str) -> bool {
         }
         Kind::Day => {
             let (day, month) = value.split_once(' ').unwrap();
-            day.parse().is_ok_and(|day: u32| (1..=31).contains(&day)) && month.len() >= 3
+            day.parse().is_ok_and(|day: u32| (1..=31).contains(&day)) && MONTHS.contains(&month)
         }
         Kind::MonthOfYear => value.split_once(' ').is_some_and(|(_, year)| number(year)),
         Kind::Month | Kind::Weekday => value.starts_with(char::is_uppercase),

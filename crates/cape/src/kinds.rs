@@ -20,7 +20,9 @@ mod identifier;
 mod number;
 mod time;
 
+pub(crate) use calendar::{is_abbreviation, is_day_of_month, is_month, is_ordinal, is_year};
 pub(crate) use identifier::{IBAN_LENGTHS, is_iban, is_secret};
+pub(crate) use time::is_am_or_pm;
 
 /// The kind of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -97,17 +99,13 @@ impl Kind {
 
     /// Whether its values lie on a grid.
     pub(crate) fn is_near(self) -> bool {
-        self.is_numeric() && self != Self::Ip || self.has_name()
+        use Kind::{Amount, Date, Day, Month, MonthOfYear, Number, Time, Weekday};
+        matches!(self, Number | Amount | Date | Time | Day | MonthOfYear | Month | Weekday)
     }
 
     /// Whether its released values begin and end like numbers.
     pub(crate) fn is_numeric(self) -> bool {
         matches!(self, Self::Number | Self::Amount | Self::Date | Self::Time | Self::Ip)
-    }
-
-    /// Whether its released values have the name of a month or a weekday in them.
-    fn has_name(self) -> bool {
-        matches!(self, Self::Day | Self::MonthOfYear | Self::Month | Self::Weekday)
     }
 }
 
@@ -276,38 +274,6 @@ pub(crate) fn of_numbers(text: &str, own: Option<Kind>) -> Kind {
     } else {
         Kind::Identifier
     }
-}
-
-/// Whether a text is the name of a month, or its abbreviation, where a number stands beside it.
-pub(crate) fn is_month(text: &str) -> bool {
-    calendar::month(text).is_some()
-}
-
-/// Whether the name of a month is an abbreviation: Jan.
-pub(crate) fn is_abbreviation(text: &str) -> bool {
-    calendar::is_abbreviation(text)
-}
-
-/// Whether a number beside a month is the number of a day: 12, 12th.
-pub(crate) fn is_day_of_month(text: &str) -> bool {
-    number::value(text) <= 31.0
-}
-
-/// Whether a word is the ordinal number of a day: 1st, 22nd.
-pub(crate) fn is_ordinal(text: &str) -> bool {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let ending = text[digits.len()..].to_ascii_lowercase();
-    is_digits(digits) && digits.len() <= 2 && ["st", "nd", "rd", "th"].contains(&ending.as_str())
-}
-
-/// Whether a text is an hour, or minutes and an hour, to which am or pm belongs.
-pub(crate) fn is_half_day(text: &str) -> bool {
-    time::is_half_day(text)
-}
-
-/// Whether a word is am or pm.
-pub(crate) fn is_am_or_pm(text: &str) -> bool {
-    time::is_am_or_pm(text)
 }
 
 /// The kind of what is no number: an identifier or a word.

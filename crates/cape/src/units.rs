@@ -11,15 +11,15 @@
 //!   prose, as tokenizers leave them;
 //! - a dot joins wherever a digit stands in the same run (3.14, v1.2), and single letters (U.S.) unless each is
 //!   one that can be drawn (a, A, I): `o.total` is two words;
-//! - a hyphen joins too (well-known, COVID-19), except between two numbers (2-3 tablets), between names of days and
-//!   months (Monday-Friday), and after a number, two or an amount before words alone (54-year-old, 5-10-year, $5-a-day);
-//! - am and pm join a number or a time before them (5 pm), and a single space joins a number and the name of a month to a
-//!   day (14 June, June 14th, 3rd of May) or a month of a year (June 2014);
+//! - a hyphen joins too (well-known, COVID-19), except between two numbers (2-3 tablets), between weekdays
+//!   (Monday-Friday), and after a number, two or an amount before words alone (54-year-old, 5-10-year, $5-a-day);
 //! - a colon, or a comma in prose, joins numbers (14:30, 1,200), and so do two slashes in a row of
 //!   exactly three (15/03/2024);
 //! - single spaces and hyphens join groups of digits with seven digits or more (4454 7945 1139 0933),
 //!   unless each group is a number as it could be released (1990-1995), and single spaces join three
 //!   numbers or more whatever they are (915 99 645);
+//! - a single space joins am and pm to a number or a time (5 pm), and the name of a month to the number of a day (14 June,
+//!   June 14th, 3rd of May) or a year (June 2014);
 //! - `://` joins whatever stands around it to a URL, which lasts until a character that ends it.
 //!
 //! Everything else separates, `_` and `/` among it.

@@ -24,6 +24,15 @@ pub(crate) fn article(drawn: &str, next: &str) -> Cow<'static, str> {
     })
 }
 
+/// The words "may" and "march", which with a capital in front of a number are months, as they are written there.
+pub(crate) fn in_front_of_number(word: &str) -> Option<&'static str> {
+    match word {
+        "May" => Some("may"),
+        "March" => Some("march"),
+        _ => None,
+    }
+}
+
 /// Beginnings with a silent h, and with a vowel letter that is spoken like a consonant.
 const SILENT: [&str; 5] = ["heir", "honest", "honor", "honour", "hour"];
 const SPOKEN: [&str; 13] =

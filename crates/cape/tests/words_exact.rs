@@ -2,13 +2,16 @@
 //!
 //! Each check runs on the mechanism as it is, and must fail on the same mechanism with a planted fault.
 
+use std::sync::Arc;
+
 use crate::words::faults::{self, Fault};
 use crate::words::joint::{Found, compare, joint, ln_ratio};
 use crate::words::small::{TEMPLATES, fill, one_each, smalls, some_strings, strings};
 use crate::words::{opposite_cape, opposites, settings};
 use cape::levels::{Key, Levels};
 use cape::lexicon::{Listed, fold};
-use cape::mechanism::cape::Settings;
+use cape::mechanism::cape::{Drawn, Settings};
+use cape::sanitizer::written;
 use cape::{Cape, Kind, Level, Lexicon, Sanitizer, Secret, units};
 use proptest::prelude::*;
 
@@ -201,6 +204,30 @@ fn the_listed_words_are_cut_to_one_unit() {
             let words = units.iter().filter(|unit| unit.kind == Kind::Word).count();
             assert_eq!(words, if seven == "7" { 4 } else { 5 });
         }
+    }
+}
+
+/// "may" and "march" at the beginning of a sentence make no day with the number after them.
+#[test]
+fn a_common_word_makes_no_day_with_a_number() {
+    let lexicon = Lexicon::embedded();
+    let cape = Cape::new(Arc::clone(&lexicon), Settings::default()).unwrap();
+    let kinds = |text: &str| {
+        let units = units::cut(text, units::Options::default()).unwrap();
+        units.iter().map(|unit| unit.kind).collect::<Vec<_>>()
+    };
+    for (text, may) in
+        [("Can 12 come?", "may 12 may?"), ("1) Can 12", "1) may 12"), ("Can, 12", "May, 12")]
+    {
+        let plan = cape.plan(text).unwrap();
+        let draw = |key: &Key| match key.kind {
+            Kind::Word => Drawn::Word(lexicon.listed("may").unwrap()),
+            _ => Drawn::Value("12".into()),
+        };
+        let drawn: Vec<Drawn> = plan.keys.iter().map(draw).collect();
+        let release = written(&cape, text, &plan, &drawn, true).text;
+        assert_eq!(release, may);
+        assert_eq!(kinds(&release), kinds(text));
     }
 }
 

@@ -29,7 +29,7 @@ fn grids_promise_as_much_as_words() {
         (Kind::Number, 8.0, 0.047),
         (Kind::Amount, 8.0, 0.047),
         (Kind::Date, 8.0, 0.005),
-        (Kind::MonthOfYear, 6.5, 0.039),
+        (Kind::MonthOfYear, 6.7, 0.039),
         (Kind::Time, 4.6, 0.026),
         (Kind::Day, 4.3, 0.016),
         (Kind::Month, 0.0, 0.143),

@@ -22,9 +22,10 @@ impl From<cape::Error> for Failure {
                 "--any-script perturbs it all the same: every run of letters becomes an English word",
                 false,
             ),
-            E::Phrase(_) => {
-                ("give one word at a time, and no number or address; --keep takes phrases", true)
-            }
+            E::Phrase(_) => (
+                "give one word at a time, and no number, address, weekday or month; --keep takes phrases",
+                true,
+            ),
             E::Entropy(_) => ("nothing was released; try again when the system has entropy", false),
             E::Tokenizer(_) => ("a tokenizer of WordPiece or byte-level BPE is needed", false),
             _ => ("nothing was released", false),

@@ -1,6 +1,6 @@
 //! Days and months by their names: 14 June, June 2014, July, Monday.
 
-use super::number;
+use super::{is_digits, number};
 
 /// The months, with their days in a leap year.
 const MONTHS: [(&str, usize); 12] = [
@@ -18,11 +18,8 @@ const MONTHS: [(&str, usize); 12] = [
     ("December", 31),
 ];
 /// The months whose names are nothing else, so that a name by itself is a month. The others are names of
-/// persons or common words, too: whoever is called April must not become a month.
+/// persons or common words, too: they are words, unless the number of a day or a year stands beside them.
 const ALWAYS_MONTHS: [usize; 7] = [0, 1, 6, 8, 9, 10, 11];
-/// The months that are released with a year. A sentence can begin with the words "may" and "march", and a number follow:
-/// they go to the month before.
-const WITH_YEAR: [usize; 10] = [0, 1, 3, 5, 6, 7, 8, 9, 10, 11];
 const WEEKDAYS: [&str; 7] =
     ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
@@ -32,47 +29,69 @@ const YEARS: usize = 121;
 
 /// How many values each grid has.
 pub(super) const DAYS: usize = 366;
-pub(super) const MONTHS_OF_YEARS: usize = WITH_YEAR.len() * YEARS;
+pub(super) const MONTHS_OF_YEARS: usize = 12 * YEARS;
 pub(super) const MONTH_NAMES: usize = ALWAYS_MONTHS.len();
 pub(super) const WEEKDAY_NAMES: usize = WEEKDAYS.len();
 
-/// The month that a name or its abbreviation stands for beside a number. Names that are common words, too, need their
-/// capital.
-pub(super) fn month(name: &str) -> Option<usize> {
-    if ["may", "march", "mar"].contains(&name) {
-        return None;
-    }
-    let is = |(month, _): &(&str, usize)| {
-        let four = if *month == "September" { 4 } else { 3 };
-        [month, &month[..3], &month[..four]].iter().any(|form| name.eq_ignore_ascii_case(form))
+/// The month that a name or its abbreviation stands for beside a number. The common words "may", "march" and "mar" need
+/// a capital, and abbreviations have no more than one: APR is a rate.
+fn month(name: &str) -> Option<usize> {
+    let common = ["may", "march", "mar"].contains(&name);
+    let short = |month: &str| {
+        let letters = name.len() == 3 || name.len() == 4 && month == "September";
+        letters
+            && month.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name))
+            && !name[1..].contains(|c: char| c.is_ascii_uppercase())
     };
-    MONTHS.iter().position(is)
+    let is = |(month, _): &(&str, usize)| month.eq_ignore_ascii_case(name) || short(month);
+    if common || !name.is_ascii() { None } else { MONTHS.iter().position(is) }
+}
+
+/// Whether a word is the name of a month, or its abbreviation, if a number stands beside it.
+pub(crate) fn is_month(name: &str) -> bool {
+    month(name).is_some()
 }
 
 /// Whether the name of a month is an abbreviation. No release has one.
-pub(super) fn is_abbreviation(name: &str) -> bool {
-    (3..=4).contains(&name.len())
-        && !["May", "June", "July"].iter().any(|month| name.eq_ignore_ascii_case(month))
+pub(crate) fn is_abbreviation(name: &str) -> bool {
+    month(name).is_some_and(|month| MONTHS[month].0.len() > name.len())
 }
 
-/// The number of a name that is a month wherever it stands.
+/// Whether a number can be that of a day.
+pub(crate) fn is_day_of_month(text: &str) -> bool {
+    is_digits(text) && text.len() <= 2 && (1.0..=31.0).contains(&number::value(text))
+}
+
+/// Whether a number can be a year.
+pub(crate) fn is_year(text: &str) -> bool {
+    is_digits(text) && text.len() == 4 && (1900.0..=2100.0).contains(&number::value(text))
+}
+
+/// Whether a word is the ordinal number of a day: 1st, 22nd.
+pub(crate) fn is_ordinal(text: &str) -> bool {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let ending = text[digits.len()..].to_ascii_lowercase();
+    is_day_of_month(digits) && ["st", "nd", "rd", "th"].contains(&ending.as_str())
+}
+
+/// The index of a name that is a month wherever it stands.
 pub(super) fn month_name(text: &str) -> Option<usize> {
     ALWAYS_MONTHS.iter().position(|&month| MONTHS[month].0.eq_ignore_ascii_case(text))
 }
 
-/// The number of a weekday.
+/// The index of a weekday.
 pub(super) fn weekday(text: &str) -> Option<usize> {
     WEEKDAYS.iter().position(|day| day.eq_ignore_ascii_case(text))
 }
 
 /// The month in a text.
-fn month_of(text: &str) -> Option<usize> {
-    text.split(|c: char| !c.is_ascii_alphabetic()).find_map(month)
+fn month_of(text: &str) -> usize {
+    text.split(|c: char| !c.is_ascii_alphabetic()).find_map(month).unwrap_or(0)
 }
 
 /// The index of a day and month in a text.
 pub(super) fn day(text: &str) -> usize {
-    let month = month_of(text).unwrap_or(0);
+    let month = month_of(text);
     let before: usize = MONTHS[..month].iter().map(|(_, days)| days).sum();
     let day = number::value(text).clamp(1.0, MONTHS[month].1 as f64) as usize;
     before + day - 1
@@ -82,8 +101,7 @@ pub(super) fn day(text: &str) -> usize {
 pub(super) fn month_of_year(text: &str) -> usize {
     let last = (FIRST_YEAR + YEARS - 1) as f64;
     let year = number::value(text).clamp(FIRST_YEAR as f64, last) as usize;
-    let month = month_of(text).unwrap_or(0);
-    (year - FIRST_YEAR) * WITH_YEAR.len() + WITH_YEAR.partition_point(|&m| m <= month) - 1
+    (year - FIRST_YEAR) * 12 + month_of(text)
 }
 
 /// The day at an index.
@@ -100,8 +118,7 @@ pub(super) fn day_text(index: usize) -> String {
 
 /// The month and year at an index.
 pub(super) fn month_of_year_text(index: usize) -> String {
-    let n = WITH_YEAR.len();
-    format!("{} {}", MONTHS[WITH_YEAR[index % n]].0, FIRST_YEAR + index / n)
+    format!("{} {}", MONTHS[index % 12].0, FIRST_YEAR + index / 12)
 }
 
 /// The name of the month at an index.

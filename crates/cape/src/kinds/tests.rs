@@ -148,6 +148,9 @@ fn values_go_to_the_nearest_of_the_grid() {
         ("5 pm", "17:00"),
         ("9.30 a.m", "09:30"),
         ("12:15 PM", "12:15"),
+        ("5.30pm", "17:30"),
+        ("17:30 pm", "17:30"),
+        ("17 pm", "17:00"),
     ] {
         assert_eq!(grid_text(Kind::Time, grid_index(Kind::Time, text)), nearest, "{text}");
     }
@@ -160,13 +163,10 @@ fn names_of_days_and_months_have_values() {
         (Kind::Day, "Jan. 12th", "12 January"),
         (Kind::Day, "3rd of MAY", "3 May"),
         (Kind::Day, "sept 31", "30 September"),
-        (Kind::Day, "2024 July", "31 July"),
-        (Kind::Day, "0 July", "1 July"),
         (Kind::Day, "29 February", "29 February"),
         (Kind::MonthOfYear, "june 2014", "June 2014"),
-        (Kind::MonthOfYear, "Dec 1066", "December 1930"),
-        (Kind::MonthOfYear, "May 2,099", "April 2050"),
-        (Kind::MonthOfYear, "March 1999", "February 1999"),
+        (Kind::MonthOfYear, "Dec 1910", "December 1930"),
+        (Kind::MonthOfYear, "May 2099", "May 2050"),
         (Kind::Month, "JULY", "July"),
         (Kind::Weekday, "monday", "Monday"),
     ] {

@@ -5,9 +5,11 @@ use super::is_digits;
 /// How many times the grid has.
 pub(super) const LEN: usize = 24 * 60 / 5;
 
-/// Whether a part is an hour: 3pm.
+/// Whether a part is an hour, perhaps with minutes: 3pm, 3.30pm.
 pub(super) fn is_hour(text: &str) -> bool {
-    half(text).is_some_and(|(hour, _)| is_digits(hour) && hour.len() <= 2)
+    let short = |group: &str| is_digits(group) && group.len() <= 2;
+    half(text)
+        .is_some_and(|(clock, _)| clock.split('.').count() <= 2 && clock.split('.').all(short))
 }
 
 /// The time before am or pm, and how many minutes these add.
@@ -21,18 +23,8 @@ fn half(text: &str) -> Option<(&str, u32)> {
 }
 
 /// Whether a word is am or pm, in capitals or with dots: the last dot is not part of a word.
-pub(super) fn is_am_or_pm(text: &str) -> bool {
+pub(crate) fn is_am_or_pm(text: &str) -> bool {
     ["am", "pm", "AM", "PM", "a.m", "p.m", "A.M", "P.M"].contains(&text)
-}
-
-/// Whether a number is one of twelve hours, perhaps with minutes, so that am or pm can follow: 9, 9.30.
-pub(super) fn is_half_day(text: &str) -> bool {
-    let (hour, minutes) = text.split_once('.').unwrap_or((text, "00"));
-    let number =
-        |text: &str| text.parse::<u32>().ok().filter(|_| is_digits(text) && text.len() <= 2);
-    number(hour).is_some_and(|hour| hour <= 12)
-        && minutes.len() == 2
-        && number(minutes).is_some_and(|m| m < 60)
 }
 
 /// The minutes since midnight of a whole text: 14:30, 14:30:00, 2:30pm.
@@ -56,13 +48,10 @@ pub(super) fn parse(text: &str) -> Option<u32> {
 
 /// The index of the first time in a text.
 pub(super) fn index(text: &str) -> usize {
-    // 9.30 a.m is 9:30am
-    let compact = match text.split_once(' ') {
-        Some((clock, half)) => format!("{}{}", clock.replace('.', ":"), half.replace('.', "")),
-        None => text.to_owned(),
-    };
-    let text = compact.as_str();
-    let whole = parse(text);
+    // 9.30 a.m is 9:30am; what the clock of twelve hours does not have is read by the other one
+    let compact = text.replace(' ', "").replace(".m", "m").replace('.', ":");
+    let (clock, _) = half(&compact).unwrap_or((&compact, 0));
+    let whole = parse(&compact).or_else(|| parse(clock)).or_else(|| parse(&format!("{clock}:00")));
     let minutes = whole.or_else(|| text.split([',', '-', '/']).find_map(parse)).unwrap_or(0);
     ((minutes + 2) as usize / 5).min(LEN - 1)
 }

@@ -20,12 +20,11 @@ use crate::{Error, Result};
 /// The margin of ε₂ over ln n unless told otherwise: one ordinary word in a million is replaced.
 const ORDINARY_MARGIN: f64 = 13.8;
 
-/// How many values a number, an amount, a date or a time becomes most of the time: the nearest ones,
-/// the true one among them.
+/// How many values a value of a grid becomes most of the time: the nearest ones, the true one among them.
 fn near_values(kind: Kind) -> usize {
     match kind {
-        // any of them: there are seven, and loss 0 costs hardly more than any other law
-        Kind::Month | Kind::Weekday => 7,
+        // any of them, which gives nothing away
+        Kind::Month | Kind::Weekday => kinds::grid_len(kind),
         // a month on either side
         Kind::Day => 60,
         // a year on either side
@@ -51,7 +50,7 @@ fn grid_epsilon(epsilon: Epsilon, near: f64, n: usize, k: usize) -> Result<Epsil
     Epsilon::new((near / (1.0 - near) * far_values).ln().clamp(least, most))
 }
 
-/// As good as none: of so small an ε a law is uniform but for a millionth.
+/// As good as 0, which no ε may be.
 const LEAST_EPSILON: f64 = 1e-6;
 
 /// All that defines the mechanism beside the lexicon.

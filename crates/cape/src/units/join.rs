@@ -15,11 +15,11 @@ pub(super) fn join(source: &Source, pieces: &mut Vec<Piece>) {
     hyphens(source, pieces);
     dates(source, pieces);
     currencies(source, pieces);
-    calendar::times(source, pieces);
-    calendar::days(source, pieces);
     accounts(source, pieces);
     groups(source, pieces);
     rows(source, pieces);
+    calendar::times(source, pieces);
+    calendar::days(source, pieces);
 }
 
 /// Goes through the pieces in order. `take` looks at those that begin at an index and says how many it
@@ -80,8 +80,8 @@ fn numbers(source: &Source, pieces: &mut Vec<Piece>) {
     });
 }
 
-/// Hyphens join all but two numbers, names of days and months (Monday-Friday), and but a number, two or an amount to
-/// words that follow (54-year-old, 5-10-year, $5-a-day); a date has hyphens of its own and joins what it touches.
+/// Hyphens join all but two numbers, weekdays (Monday-Friday), and but a number, two or an amount to words that follow
+/// (54-year-old, 5-10-year, $5-a-day); a date has hyphens of its own and joins what it touches.
 fn hyphens(source: &Source, pieces: &mut Vec<Piece>) {
     rewrite(pieces, |pieces, i| {
         let n = chain(source, pieces, i, &["-"], |_| true);
@@ -91,7 +91,7 @@ fn hyphens(source: &Source, pieces: &mut Vec<Piece>) {
         if (1..=2).contains(&lead) && lead < n && are_words(source, &chain[lead..]) {
             return (lead, None);
         }
-        if chain.iter().all(is_name) {
+        if chain.iter().all(|piece| piece.kind == Kind::Weekday) {
             return (n, None);
         }
         if !chain.iter().all(|piece| piece.kind.is_numeric()) {

@@ -30,11 +30,16 @@ pub(super) fn units(source: &Source, mut pieces: Vec<Piece>) -> Vec<Unit> {
             }
             while is_marked(source, end) {
                 end += 1;
+                let Some(next) = pieces.peek_mut() else { break };
+                if &source.text[end..next.start] != " " {
+                    break;
+                }
                 // without the mark it would make a row with a number after it, or a day with a month
-                let row = |next: &Piece| {
-                    follows_number(next.kind) && &source.text[end..next.start] == " "
-                };
-                end = pieces.next_if(row).map_or(end, |next| next.end);
+                match next.kind {
+                    Kind::Number => end = pieces.next().map_or(end, |next| next.end),
+                    Kind::Month | Kind::MonthOfYear => next.kind = Kind::Word,
+                    _ => {}
+                }
             }
         }
         let before = &source.text[after..start];
@@ -57,23 +62,19 @@ pub(super) fn may_join(source: &Source, separator: &str) -> bool {
     }
 }
 
-/// Whether a separator after the i-th piece would make a row of numbers, or a day of a number and a month.
+/// Whether a separator after the i-th piece would make a row of numbers, or put a number beside a month.
 fn is_row(pieces: &[Piece], i: usize, separator: &str) -> bool {
+    use Kind::{Day, Month, MonthOfYear, Number};
     let [Some(a), Some(b)] = [i, i + 1].map(|i| pieces.get(i).map(|piece| piece.kind)) else {
         return false;
     };
-    let joins = match a {
-        Kind::Number => follows_number(b),
-        Kind::MonthOfYear => b != Kind::Number && follows_number(b),
-        Kind::Month => b == Kind::Number,
+    let row = match a {
+        Number => matches!(b, Number | Day | Month | MonthOfYear),
+        MonthOfYear => matches!(b, Month | MonthOfYear),
+        Month => b == Number,
         _ => false,
     };
-    separator == " " && joins
-}
-
-/// Whether what begins a unit of this kind joins a number before it.
-fn follows_number(kind: Kind) -> bool {
-    matches!(kind, Kind::Number | Kind::Month | Kind::MonthOfYear)
+    separator == " " && row
 }
 
 /// A word takes the hyphen that ends it, unless what is left would join.
@@ -89,7 +90,7 @@ fn take_hyphen(source: &Source, pieces: &mut [Piece], i: usize) {
 
 /// A number takes its minus, unless what is left would join.
 fn take_minus(source: &Source, pieces: &mut [Piece], i: usize) {
-    if !matches!(pieces[i].kind, Kind::Number | Kind::Amount) {
+    if !matches!(pieces[i].kind, Kind::Number | Kind::Amount | Kind::Time | Kind::Day) {
         return;
     }
     let before = i.checked_sub(1).map(|before| pieces[before].end);
@@ -135,7 +136,7 @@ fn is_break(c: char) -> bool {
 }
 
 /// Whether a separator ends a line or a sentence.
-pub(super) fn is_first(separator: &str) -> bool {
+fn is_first(separator: &str) -> bool {
     let mut ended = false;
     for c in separator.chars() {
         if is_break(c) || ended && c.is_whitespace() {
@@ -151,7 +152,7 @@ pub(super) fn is_first(separator: &str) -> bool {
 }
 
 /// Whether a separator ends in a mark that opens a quotation, brackets or bold type.
-pub(super) fn is_opened(separator: &str) -> bool {
+fn is_opened(separator: &str) -> bool {
     let before = separator.trim_end_matches(|c| "\"'“‘«‹„([{*_`".contains(c));
     before.len() < separator.len() && before.ends_with(|c: char| c.is_whitespace() || c == ':')
 }

@@ -152,20 +152,33 @@ fn days_months_and_weekdays() {
             ("on 3 May 2020,", "on|day:3 May|number:2020"),
             ("June 12, 2025", "day:June 12|number:2025"),
             ("the 3rd of May and June 12th", "the|day:3rd of May|and|day:June 12th"),
-            ("since May 2014.", "since|month-of-year:May 2014"),
-            ("Jan. 12, 5 sept, 7 DEC", "day:Jan. 12|day:5 sept|day:7 DEC"),
+            ("since May 2014. May 2014", "since|month-of-year:May 2014|month-of-year:May 2014"),
+            ("Jan. 12, 5 sept, Sept 5", "day:Jan. 12|day:5 sept|day:Sept 5"),
+            ("APR 5, DEC 10, 7 JULY", "APR|number:5|DEC|number:10|day:7 JULY"),
             ("in July, in June", "in|month:July|in|June"),
             ("Monday-Friday, SUNDAY's", "weekday:Monday|weekday:Friday|weekday:SUNDAY"),
             ("Mondays mid-July July's", "Mondays|mid-July|month:July"),
             ("12 may be enough, 7 march on", "number:12|may|be|enough|number:7|march|on"),
-            ("May 12 people come? On May 12", "May|number:12|people|come|On|day:May 12"),
+            ("May 12: May I?", "day:May 12|May|I"),
             ("My daughter April, 3, and Jan", "My|daughter|April|number:3|and|Jan"),
+            ("Since 2019 April, June 41", "Since|number:2019|April|June|number:41"),
+            (
+                "Call June 555 0123, 07700 900123",
+                "Call|June|identifier:555 0123|identifier:07700 900123",
+            ),
             ("9-12 June, 9/12 June", "number:9|day:12 June|number:9|day:12 June"),
             ("July 12 June 13", "month:July|day:12 June|number:13"),
-            ("2024 July, July $5", "day:2024 July|month:July|amount:$5"),
+            (
+                "2024 July, July 120, July $5",
+                "number:2024|July|July|number:120|month:July|amount:$5",
+            ),
             ("June 12-14, 5:June 12", "June|number:12|number:14|number:5|June|number:12"),
+            ("12 July-October, -12 June", "number:12|July-October|day:-12 June"),
             ("5 pm, 9.30 a.m. 12:15 PM", "time:5 pm|time:9.30 a.m|time:12:15 PM"),
-            ("17 pm, I am 5, 5-7 pm", "number:17|pm|I|am|number:5|number:5|time:7 pm"),
+            (
+                "5.30pm, 17 pm, I am 5, 5-7 pm",
+                "time:5.30pm|time:17 pm|I|am|number:5|number:5|time:7 pm",
+            ),
         ],
     );
 }
@@ -430,7 +443,7 @@ fn check_release(
 }
 
 /// Days beside numbers and marks.
-const DAYS: [&str; 35] = [
+const DAYS: [&str; 46] = [
     "7. July",
     "7. June 2014",
     "7- June 2014",
@@ -451,6 +464,17 @@ const DAYS: [&str; 35] = [
     "2014 July 2014",
     "1 2 July 3 4",
     "Can 12 people",
+    "1) may 9",
+    "12 July-October",
+    "42. July:2024",
+    "42. July.x",
+    "42. July July",
+    "row 15 am",
+    "1 2 12th July",
+    "1 2 July 12",
+    "1 2 -12 July",
+    "2019 July 2014 July",
+    "June 555 0123",
     "5 pm,6",
     "5 pm:30",
     "5-7 pm",
