@@ -3,10 +3,10 @@
 //! The kind of a unit is public, so the kinds are few, and characters alone decide them. What is
 //! released for a unit that is no word has one public format for its kind:
 //!
-//! - *near* kinds (number, amount, date, time, day, month of a year, month, weekday) have a public grid of values. A value goes to the
-//!   nearest one on the grid, and a rank law draws another by its distance from there. Digits,
-//!   decimals, sign and currency are not copied: `$` stands for every currency, because which one it
-//!   is belongs to the private text as much as the number does.
+//! - *near* kinds (number, amount, date, time, day, month of a year, month, weekday) have a public
+//!   grid of values. A value goes to the nearest one on the grid, and a rank law draws another by its
+//!   distance from there. Digits, decimals, sign and currency are not copied: `$` stands for every
+//!   currency, because which one it is belongs to the private text as much as the number does.
 //! - *uniform* kinds (secret, e-mail, URL, IP, identifier) release a uniform value of one canonical
 //!   shape, whatever the text: nothing of it shows. The shapes lie in ranges that are reserved, so
 //!   that no value belongs to somebody.
