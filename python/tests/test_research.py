@@ -45,14 +45,15 @@ def test_settings_of_other_mechanisms_are_checked():
 def test_attacks_read_what_is_hardly_hidden_and_not_what_is():
     bayes = attack.Bayes()
 
+    # a weekday is a value, and not guessed among words
     def right(cape):
         release = cape.perturb(TEXT, secret=Secret.seeded(1))
         guesses = bayes.guesses(release)
-        assert [release.words[guess.word].original for guess in guesses] == ["Alice", "asthma", "London", "Tuesday"]
+        assert [release.words[guess.word].original for guess in guesses] == ["Alice", "asthma", "London"]
         return sum(guess.right for guess in guesses), [near.rank for near in attack.nearest(release)]
 
     open_, ranks = right(Cape(epsilon=30.0, k=1))
-    assert open_ == 4 and ranks == [0, 0, 0, 0]
+    assert open_ == 3 and ranks == [0, 0, 0]
     hidden, ranks = right(Cape(epsilon=0.01, k=1000))
     assert hidden == 0 and max(ranks) > 100
 
