@@ -3,7 +3,7 @@
 
 use cape_eval::chat::{Client, Options};
 use cape_eval::tasks::labels::{Entailed, Sentiment};
-use cape_eval::tasks::{Case, extraction, generation, prompts, restore};
+use cape_eval::tasks::{Case, extraction, generation, preferred, prompts, restore};
 
 const OPTIONS: Options = Options { temperature: 0.0, max_tokens: 12, seed: Some(7) };
 
@@ -82,6 +82,23 @@ fn the_file_of_the_model_answers_as_its_server_does() {
         same += usize::from(words(&there.text) == words(&here.text));
     }
     assert!(same >= 5, "{same} of {} begin alike", prefixes.len());
+}
+
+/// A server tells how likely words are, and so does the file.
+#[test]
+fn answers_are_weighed() {
+    let (Some(server), Ok(file)) = (client(), std::env::var("CAPE_TEST_LLM_FILE")) else { return };
+    let here = Client::open(file.as_ref()).unwrap();
+    let answers = [["Paris.", "I like trains."], ["Rome.", "Paris."], ["No idea.", "It is Paris."]];
+    let decides = |client: &Client| {
+        let decided = |pair: &&[&str; 2]| {
+            preferred(client, "What is the capital of France?", **pair).unwrap() != 0.5
+        };
+        answers.iter().filter(decided).count()
+    };
+    // a server tells of twenty words alone
+    assert_eq!(decides(&here), 3);
+    assert!(decides(&server) >= 1);
 }
 
 #[test]
