@@ -13,7 +13,7 @@ use crate::privacy::{Guarantee, Notion, Privacy};
 use crate::rng::{self, CryptoRng, Generator, Secret};
 use crate::text::{Level, Outcome, Release, ReleasedToken, ReleasedWord, Tokens, Why};
 use crate::tokenizer::Tokenizer;
-use crate::writing::{article, capitalised, in_front_of_number, is_article};
+use crate::writing::{after_number, article, before_number, capitalised, is_article};
 use crate::{Error, Result};
 
 /// Perturbs texts.
@@ -147,16 +147,19 @@ pub fn written(cape: &Cape, text: &str, plan: &Plan, drawn: &[Drawn], seeded: bo
     }
     for i in 1..words.len() {
         let (before, after) = words.split_at_mut(i);
-        let (word, next) = (&mut before[i - 1], &after[0]);
-        let apart = text[word.end..next.start].chars().all(char::is_whitespace);
+        let (word, next) = (&mut before[i - 1], &mut after[0]);
+        let gap = &text[word.end..next.start];
+        let apart = gap.chars().all(char::is_whitespace);
         if apart && word.level != Level::Kept && is_article(&word.released) {
             word.released = article(&word.released, &next.released).into_owned();
         }
-        // with a capital the two would be read as a day
-        let number = next.kind == Kind::Number && &text[word.end..next.start] == " ";
-        let drawn = word.kind == Kind::Word && word.level != Level::Kept;
-        if let Some(lower) = in_front_of_number(&word.released).filter(|_| number && drawn) {
-            lower.clone_into(&mut word.released);
+        // a word that would be read as a part of the number beside it
+        let drawn = |word: &ReleasedWord| word.kind == Kind::Word && word.level != Level::Kept;
+        if gap == " " && next.kind == Kind::Number && drawn(word) {
+            before_number(&mut word.released);
+        }
+        if gap == " " && matches!(word.kind, Kind::Number | Kind::Time) && drawn(next) {
+            after_number(&mut next.released);
         }
     }
     let (mut out, mut at) = (String::with_capacity(text.len() + 16), 0);

@@ -27,7 +27,7 @@
 //! **A release is cut as its prompt was**: put for each unit a plain word (of kind word), or any
 //! released value of its kind, and the cut has the same kinds, separators and first places. A *plain
 //! word* is cut to one unit of kind word, begins with a letter, has no digit and no dot, does not end in 's, and is
-//! no letter but a, A and I, not a clitic (`re`), `www`, `am` (after a number it makes a time), a month or the prefix of a secret; in declared JSON that has bare words
+//! no letter but a, A and I, not a clitic (`re`), `www`, a month, `am` after a number or the prefix of a secret; in declared JSON that has bare words
 //! outside of strings, neither `true`, `false` nor `null`. This is why joins look at the kinds of what they join, or at
 //! digits that no released number has, and why some marks belong to the unit beside them and do not
 //! come back:

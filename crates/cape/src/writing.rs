@@ -24,12 +24,17 @@ pub(crate) fn article(drawn: &str, next: &str) -> Cow<'static, str> {
     })
 }
 
-/// The words "may" and "march", which with a capital in front of a number are months, as they are written there.
-pub(crate) fn in_front_of_number(word: &str) -> Option<&'static str> {
-    match word {
-        "May" => Some("may"),
-        "March" => Some("march"),
-        _ => None,
+/// Writes "may" and "march" without a capital before a number: with one they are months.
+pub(crate) fn before_number(word: &mut str) {
+    if ["May", "March"].contains(&&*word) {
+        word.make_ascii_lowercase();
+    }
+}
+
+/// Writes "am" with a capital after a number: without one it is a time.
+pub(crate) fn after_number(word: &mut str) {
+    if word == "am" {
+        word[..1].make_ascii_uppercase();
     }
 }
 
