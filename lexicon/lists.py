@@ -60,6 +60,9 @@ please hello hi hey thanks thank dear yes if and or but because although while s
 about into is are was were be been has have had does did can could would should must not there here then also however
 therefore if let's don't can't i'm you're we're they're it's that's there's write translate summarize summarise explain describe
 rewrite create give tell show find list make answer convert generate correct check compare suggest provide
+street road hospital clinic pharmacy school college university library museum hotel restaurant airport department office company team
+doctor nurse professor manager director mum mom dad aunt uncle grandma grandpa police insurance project invoice section chapter
+figure table
 """))
 
 # Never `n`: these open questions, requests and sentences far too often.
@@ -218,7 +221,7 @@ Claritin Zyrtec Benadryl medication medications medicine medicines pill pills va
 """))
 
 BODY = words("""
-abdomen ankle ankles anus arteries artery beard belly bladder blood bone bones bowel bowels brain brains breast breasts
+abdomen ankle ankles anus arteries artery beard belly bladder bone bones bowel bowels brain brains breast breasts
 buttock buttocks cheek cheeks chest chin colon ear ears elbow elbows eyebrow eyelid fingernail fingers finger fingertip
 forehead genital genitals gland glands groin gum gums hair heartbeat heel heels hip hips intestine intestines jaw jaws joints kidney
 kidneys knee knees larynx leg legs ligament limb limbs lip lips liver lung lungs muscle muscles navel neck necks nerve nerves

@@ -15,6 +15,7 @@ import vectors
 HERE = pathlib.Path(__file__).resolve().parent
 STOPWORDS = HERE.parent / "crates/cape/src/stopwords_en.txt"
 LIMIT = 50_000  # lines of words.tsv
+COMMONEST = 3_000  # ordinary words that protected words are ranked among
 
 # Classes from WordNet: the nouns whose first sense stands under one of these.
 ROOTS = {
@@ -350,7 +351,16 @@ def build(args):
         "common": {w: common(w) for w in order},
     }
     flags = {w: final[w] | set(form(w, net, stop, rated)) for w in order}
+    for word in rest_of_the_list(flags, rank, stop):
+        flags[word].add("r")
     return order, flags, info
+
+
+def rest_of_the_list(flags: dict[str, set[str]], rank: dict[str, int], stop: set[str]) -> set[str]:
+    """The ordinary words that protected words are not ranked among: stopwords, contractions, and all but the commonest."""
+    ordinary_ = {w for w in flags if "o" in flags[w] and not flags[w] & set("IBRPXCM")}
+    content = [w for w in ordinary_ if w not in stop and "'" not in w]
+    return ordinary_ - set(sorted(content, key=lambda w: (rank.get(w, 10**9), w))[:COMMONEST])
 
 
 def main() -> None:
@@ -370,7 +380,7 @@ def main() -> None:
     args.cache.mkdir(exist_ok=True)
     args.out.mkdir(exist_ok=True)
     order, flags, info = build(args)
-    canonical = "locknIBRPXCMfmspgdt123456789"
+    canonical = "lorcknIBRPXCMfmspgdt123456789"
     with open(args.out / "words.tsv", "w", encoding="utf-8", newline="\n") as file:
         for word in order:
             file.write(word + "\t" + "".join(c for c in canonical if c in flags[word]) + "\n")

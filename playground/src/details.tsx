@@ -106,7 +106,7 @@ function Law({ explained, word }: { explained: Explanation; word: Word }) {
           ) : (
             <>
               One of its {number(law.k, 0)} nearest with {percent(law.near)}, each alike; any of the{' '}
-              {number(law.ranks, 0)} {explained.kind === 'word' ? 'listed words' : 'values'} otherwise. ε₁ ={' '}
+              {number(law.ranks, 0)} {explained.kind === 'word' ? 'substitutes' : 'values'} otherwise. ε₁ ={' '}
               {number(law.epsilon)}.
             </>
           )}{' '}

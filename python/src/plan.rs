@@ -152,7 +152,7 @@ impl Explanation {
             epsilon: law.epsilon(),
             ranks: law.len(),
             total_weight: law.total(),
-            listed: all.has_own(),
+            listed: all.own_rank().is_some(),
             candidates: (1..=most.unwrap_or(usize::MAX).min(law.len())).map(candidate).collect(),
         })
     }

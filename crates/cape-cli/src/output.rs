@@ -211,7 +211,8 @@ impl<'a> Statement<'a> {
             writeln!(
                 f,
                 "         a protected word stays itself with probability {} at most, and becomes one of its\n         \
-                 {k} nearest with {}; whoever must choose between two given words is right in {} of cases at most",
+                 {k} nearest with {}; whoever must choose between two given words is right in {} of cases at most,\n         \
+                 and in fewer the more of their nearest words are the same",
                 percent(most_kept),
                 // how useful it is: never above the true value
                 format_args!("{:.0}%", (100.0 * near).floor()),

@@ -67,7 +67,9 @@ impl Nearness {
                 let similarity = |at: usize| f64::from(similarities[order[at].index()]);
                 let mean = similarities.iter().map(|&s| f64::from(s)).sum::<f64>()
                     / similarities.len() as f64;
-                let span = similarity(0) - mean;
+                // the word itself, or the nearest listed one, also where a protected word hardly ever becomes it
+                let best = similarities.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+                let span = f64::from(best) - mean;
                 for (rank, sum) in found.ranks.iter_mut().enumerate() {
                     *sum += (similarity(rank) - mean) / span;
                 }

@@ -59,10 +59,16 @@ impl<'a> Candidates<'a> {
         self.law
     }
 
-    /// Whether the key itself is among them: it is then the first.
+    /// The rank of the key itself, if it is among them: the first, or one of the rest.
     #[must_use]
-    pub fn has_own(&self) -> bool {
-        self.key.kind != Kind::Word || self.cape.own(self.key).is_some()
+    pub fn own_rank(&self) -> Option<usize> {
+        match &self.order {
+            Order::Words { order, .. } => {
+                let own = self.cape.itself(self.key)?;
+                order.iter().position(|&word| word == own).map(|at| at + 1)
+            }
+            Order::Values { .. } => Some(1),
+        }
     }
 
     /// The number of the candidate at a rank on the list, or on the grid of values.

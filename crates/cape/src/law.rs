@@ -5,6 +5,9 @@
 //! is a **plateau**; with k = 1 it is the **power law**. The proof is in
 //! [`mechanism::cape`](crate::mechanism::cape), the whole of it being that the largest and the smallest
 //! of these integers are within e^ε of each other.
+//!
+//! Behind them there may be a **rest** of ranks with one small weight each. What stands there is the same for every word
+//! that the law is for, so it tells none of them from another.
 
 use rand::CryptoRng;
 
@@ -31,6 +34,8 @@ pub struct Shape {
 pub struct Law {
     /// `cumulative[r]` is the weight of the ranks 1..=r; `cumulative[0]` is 0.
     cumulative: Vec<u64>,
+    /// How many ranks stand before the rest.
+    ranked: usize,
     shape: Shape,
     epsilon: f64,
 }
@@ -64,7 +69,20 @@ impl Law {
             cumulative.push(total);
         }
         let epsilon = log_ratio_up(cumulative[1].into(), last.into());
-        Ok(Self { cumulative, shape, epsilon })
+        Ok(Self { cumulative, ranked: n, shape, epsilon })
+    }
+
+    /// The law with a rest of so many ranks, each with at least `probability`, but with no more weight than any rank
+    /// before it.
+    pub fn with_rest(mut self, count: usize, probability: f64) -> Result<Self> {
+        check_candidates(self.len() + count)?;
+        let (ranked, least) = (self.total(), self.weight(self.len()));
+        // of the total that has the rest in it
+        let share = probability / (1.0 - probability * count as f64);
+        let weight = (ranked as f64 * share * FLOOR_MARGIN).ceil();
+        let weight = if share > 0.0 { (weight as u64).clamp(1, least) } else { least };
+        self.cumulative.extend((1..=count as u64).map(|r| ranked + r * weight));
+        Ok(self)
     }
 
     /// How many ranks there are.
@@ -72,6 +90,12 @@ impl Law {
     #[expect(clippy::len_without_is_empty, reason = "never empty")]
     pub fn len(&self) -> usize {
         self.cumulative.len() - 1
+    }
+
+    /// How many ranks there are before the rest.
+    #[must_use]
+    pub fn ranked(&self) -> usize {
+        self.ranked
     }
 
     /// Its shape.
@@ -107,8 +131,8 @@ impl Law {
         self.cumulative[r.min(self.len())] as f64 / self.total() as f64
     }
 
-    /// ln(largest / smallest weight), computed from the integers and rounded up: the loss between two
-    /// words that are both drawn by this law.
+    /// ln(largest / smallest weight) of the ranks before the rest, computed from the integers and rounded up: the loss
+    /// between two words that are both drawn by this law.
     #[must_use]
     pub fn epsilon(&self) -> f64 {
         self.epsilon
@@ -130,12 +154,12 @@ impl Law {
     }
 
     /// The largest probability with which somebody who must decide between two given words, equally
-    /// likely beforehand, is right by one draw: F(n/2), which is reached where one word's order is the
-    /// other's reversed.
+    /// likely beforehand, is right by one draw: F(m/2) for the m ranks before the rest, which is reached where one word's order
+    /// of these is the other's reversed; and half of the rest.
     pub(crate) fn most_guessed(&self) -> f64 {
-        let n = self.len();
-        let middle = if n % 2 == 1 { self.probability(n / 2 + 1) / 2.0 } else { 0.0 };
-        self.first(n / 2) + middle
+        let m = self.ranked;
+        let middle = if m % 2 == 1 { self.probability(m / 2 + 1) / 2.0 } else { 0.0 };
+        self.first(m / 2) + middle + (1.0 - self.first(m)) / 2.0
     }
 
     /// Draws a rank, counted from 1.
@@ -204,6 +228,32 @@ mod tests {
             let mut ranks: Vec<usize> = (1..=n).collect();
             ranks.sort_by_key(|&r| order[r - 1]);
             prop_assert!(right(&|r| ranks[r - 1]) <= law.most_guessed() + 1e-12);
+        }
+    }
+
+    proptest! {
+        /// A rest has one weight, which is no larger than any before it and as large as asked for where it can be, and changes no
+        /// quotient of the ranks before it.
+        #[test]
+        fn a_rest_is_flat_and_small(
+            n in 2_usize..200, epsilon in 0.01_f64..20.0, k in 1_usize..50, count in 1_usize..200,
+            share in 1e-9_f64..0.2
+        ) {
+            let plain = law(n, epsilon, k, None);
+            let rest = plain.clone().with_rest(count, share).unwrap();
+            prop_assert_eq!((rest.ranked(), rest.len()), (n, n + count));
+            prop_assert_eq!(rest.epsilon(), plain.epsilon());
+            prop_assert!((1..=n).all(|r| rest.weight(r) == plain.weight(r)));
+            let weight = rest.weight(n + 1);
+            prop_assert!((n + 1..=n + count).all(|r| rest.weight(r) == weight));
+            prop_assert!(weight == plain.weight(n) || rest.probability(n + 1) >= share);
+            prop_assert!(weight <= plain.weight(n));
+            let pair = |second: &dyn Fn(usize) -> usize| -> f64 {
+                let all = 1..=n + count;
+                all.map(|r| rest.probability(r).max(rest.probability(second(r))) / 2.0).sum()
+            };
+            let reversed = pair(&|r| if r <= n { n + 1 - r } else { r });
+            prop_assert!((reversed - rest.most_guessed()).abs() < 1e-12);
         }
     }
 

@@ -62,8 +62,10 @@ pub struct Lexicon {
     folded: String,
     /// The entries in order of their folded form, which they come with; of equal ones, capitals first.
     by_form: Vec<(Range<u32>, u32)>,
-    /// The entry of each listed word.
+    /// The entry of each listed word: the substitutes, then the rest.
     list: Vec<u32>,
+    /// How many of them are substitutes.
+    substitutes: usize,
     vectors: Vectors,
     checksum: OnceLock<u64>,
 }
@@ -117,6 +119,7 @@ impl Lexicon {
             folded: String::new(),
             by_form: Vec::new(),
             list: Vec::new(),
+            substitutes: 0,
             vectors,
             checksum: OnceLock::new(),
         }
@@ -152,10 +155,14 @@ impl Lexicon {
 
     /// Derives the list and the indices from the entries.
     fn indexed(mut self) -> Result<Self> {
-        self.list.clear();
-        for (i, entry) in self.entries.iter_mut().enumerate() {
-            entry.listed = entry.flags.has(Flags::LISTED).then_some(Listed(self.list.len() as u32));
-            self.list.extend(entry.listed.map(|_| i as u32));
+        let listed =
+            (0_u32..).zip(&self.entries).filter(|(_, entry)| entry.flags.has(Flags::LISTED));
+        let (rest, substitutes): (Vec<_>, Vec<_>) =
+            listed.map(|(i, _)| i).partition(|&i| self.entries[i as usize].flags.is_of_the_rest());
+        self.substitutes = substitutes.len();
+        self.list = [substitutes, rest].concat();
+        for (listed, &i) in (0..).zip(&self.list) {
+            self.entries[i as usize].listed = Some(Listed(listed));
         }
         let mut folded = String::with_capacity(self.text.len());
         let mut form = |i: u32| {
@@ -170,6 +177,7 @@ impl Lexicon {
         (self.folded, self.by_form) = (folded, by_form);
         self.checksum = OnceLock::new();
         crate::sample::check_candidates(self.list.len())?;
+        crate::sample::check_candidates(self.substitutes)?;
         Ok(self)
     }
 
@@ -209,6 +217,12 @@ impl Lexicon {
     #[expect(clippy::len_without_is_empty, reason = "it has two words at least")]
     pub fn len(&self) -> usize {
         self.list.len()
+    }
+
+    /// How many of these are substitutes, which protected words are ranked among. They have the first places on the list.
+    #[must_use]
+    pub fn substitutes(&self) -> usize {
+        self.substitutes
     }
 
     /// All known words, listed or not, in order.
@@ -285,11 +299,20 @@ impl Lexicon {
     /// the word that it stands for, if there is one, and else by its letters.
     #[must_use]
     pub fn similarities(&self, word: &str) -> Vec<f32> {
+        self.similarities_of_first(self.len(), word)
+    }
+
+    /// The same for the first `count` listed words alone.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    #[must_use]
+    pub fn similarities_of_first(&self, count: usize, word: &str) -> Vec<f32> {
         let query = match self.entry(word) {
             Some(entry) => self.vectors.of_row(entry.row as usize),
             None => self.vectors.of_letters(word),
         };
-        self.vectors.cosines(&query)
+        self.vectors.cosines(&query, count)
     }
 
     fn text_of(&self, entry: &Entry) -> &str {

@@ -29,9 +29,9 @@ fn grids_promise_as_much_as_words() {
         (Kind::Number, 8.0, 0.047),
         (Kind::Amount, 8.0, 0.047),
         (Kind::Date, 8.0, 0.005),
-        (Kind::MonthOfYear, 6.7, 0.039),
-        (Kind::Time, 4.6, 0.026),
-        (Kind::Day, 4.3, 0.016),
+        (Kind::MonthOfYear, 7.8, 0.041),
+        (Kind::Time, 5.6, 0.028),
+        (Kind::Day, 5.3, 0.017),
         (Kind::Month, 0.0, 0.143),
         (Kind::Weekday, 0.0, 0.143),
     ] {
@@ -39,7 +39,10 @@ fn grids_promise_as_much_as_words() {
         let law = cape.law_of(&key("5")).unwrap();
         assert!((law.epsilon() - epsilon).abs() <= 0.05, "{kind:?}: {}", law.epsilon());
         let holds = cape.guarantee_for(&[kind]);
-        assert!(holds.protected <= words.protected && holds.most_guessed <= 0.97, "{holds:?}");
+        assert!(
+            holds.protected <= words.protected && holds.most_guessed <= words.most_guessed,
+            "{holds:?}"
+        );
         let value = holds.most_kept_value.unwrap();
         assert!(value <= kept && value > kept - 0.001, "{kind:?}: {value}");
     }

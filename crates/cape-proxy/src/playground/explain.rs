@@ -77,7 +77,7 @@ impl<'a> Explanation<'a> {
         let Some(key) = place.key.map(|key| &plan.keys[key]) else { return Ok(explained) };
         let Some(all) = Candidates::new(cape, key) else { return Ok(explained) };
         let law = all.law();
-        let (epsilon, k, ranks) = (law.epsilon(), law.shape().k, law.len());
+        let (epsilon, k, ranks) = (law.epsilon(), law.shape().k, law.ranked());
         explained.law = Some(LawOfWord { epsilon, k, ranks, near: law.first(k) });
         let drawn = released.and_then(|released| all.find(released));
         let beyond = drawn.filter(|&rank| rank > SHOWN);
@@ -86,7 +86,7 @@ impl<'a> Explanation<'a> {
             Candidate { rank, released, similarity, probability }
         };
         explained.candidates = (1..=SHOWN.min(ranks)).chain(beyond).map(candidate).collect();
-        explained.listed = all.has_own();
+        explained.listed = all.own_rank().is_some();
         if place.level == Level::Protected {
             explained.others = drawn.map(|rank| others(cape, place, key, &all, rank));
         }

@@ -24,7 +24,7 @@ pub(super) struct LawNumbers {
 impl LawNumbers {
     pub(super) fn new(cape: &Cape) -> Self {
         let (law, guarantee) = (cape.law(Level::Protected), cape.guarantee_for(&[Kind::Word]));
-        let (n, k) = (law.len(), law.shape().k.min(law.len()));
+        let (n, k) = (law.ranked(), law.shape().k.min(law.ranked()));
         let step = |i: usize| (n as f64).powf(i as f64 / POINTS as f64).round() as usize;
         let mut ranks: Vec<usize> = (0..=POINTS).map(step).chain([k, (k + 1).min(n), n]).collect();
         ranks.sort_unstable();

@@ -78,6 +78,11 @@ impl Flags {
         self.has('o')
     }
 
+    /// Protected words are ranked among the listed words that have this not: it is one of the rest.
+    pub(super) fn is_of_the_rest(self) -> bool {
+        self.has('r')
+    }
+
     /// Written with a capital it is more often a name.
     pub(crate) fn is_rather_a_name(self) -> bool {
         self.has('n')

@@ -114,14 +114,15 @@ impl Vectors {
         self.words.row(row).iter().map(|&v| i16::from(v)).collect()
     }
 
-    /// The cosine of each listed word's vector with this one, from exact integers.
-    pub(super) fn cosines(&self, query: &[i16]) -> Vec<f32> {
+    /// The cosines of the first `count` listed words' vectors with this one, from exact integers.
+    pub(super) fn cosines(&self, query: &[i16], count: usize) -> Vec<f32> {
         let own: i64 = query.iter().map(|&v| i64::from(v).pow(2)).sum();
         let own = (own.max(1) as f64).sqrt() as f32;
-        let mut dots = vec![0; self.lengths.len()];
+        let mut dots = vec![0; count];
+        let dim = self.candidates.dim;
         let mut query = query.to_vec();
-        query.resize(self.candidates.dim, 0);
-        Kernel::best().exact_dots(&query, &self.candidates.data, &mut dots);
+        query.resize(dim, 0);
+        Kernel::best().exact_dots(&query, &self.candidates.data[..count * dim], &mut dots);
         let dots = dots.into_iter().zip(&self.lengths);
         dots.map(|(dot, length)| dot as f32 / (own * length)).collect()
     }

@@ -160,16 +160,19 @@ impl Cape {
         } else {
             Arc::new(lexicon.with_words(&settings.ordinary)?)
         };
-        let n = lexicon.len();
-        if settings.shape.k > n {
-            let (range, value) = ("no more than the words of the list", settings.shape.k as f64);
+        let (n, substitutes) = (lexicon.len(), lexicon.substitutes());
+        if settings.shape.k > substitutes {
+            let range = "no more than the words of the list that are substitutes";
+            let value = settings.shape.k as f64;
             return Err(Error::Setting { name: "k", range, value });
         }
         let ordinary = match settings.epsilon_ordinary {
             Some(epsilon) => epsilon,
             None => Epsilon::new((n as f64).ln() + ORDINARY_MARGIN)?,
         };
-        let protected = Law::new(n, settings.epsilon, settings.shape)?;
+        // as improbable as that an ordinary word becomes one of them: less would make ε_any larger, and more would make far words
+        let protected = Law::new(substitutes, settings.epsilon, settings.shape)?
+            .with_rest(n - substitutes, (-ordinary.get()).exp())?;
         let near = protected.first(settings.shape.k);
         let grid = |kind: Kind| {
             let (n, k) = (kinds::grid_len(kind), near_values(kind));
@@ -364,7 +367,12 @@ impl Cape {
             (Kind::Word, Some(own)) if rank == 1 && key.level == Level::Ordinary => {
                 Drawn::Word(own)
             }
-            (Kind::Word, _) => Drawn::Word(Listed(nth_best(&self.utilities(key), rank) as u32)),
+            (Kind::Word, _) => {
+                let utilities = self.utilities(key);
+                // the rest is not ranked, and stands in the order of the list; which it is takes the same time
+                let nth = nth_best(&utilities, rank.min(utilities.len()));
+                Drawn::Word(Listed(if rank > utilities.len() { rank - 1 } else { nth } as u32))
+            }
             (kind, _) => {
                 let value = kinds::grid_nth(kind, grid_value(key), rank);
                 Drawn::Value(kinds::grid_text(kind, value))
@@ -372,9 +380,14 @@ impl Cape {
         }
     }
 
-    /// The listed word that a key ranks first, if it is on the list in some case.
+    /// The listed word that a key ranks first: itself in some case, if it is among the words that the key ranks.
     #[must_use]
     pub fn own(&self, key: &Key) -> Option<Listed> {
+        self.itself(key).filter(|own| own.index() < self.ranked(key))
+    }
+
+    /// The listed word that a key is itself in some case.
+    pub(crate) fn itself(&self, key: &Key) -> Option<Listed> {
         if key.kind != Kind::Word {
             return None;
         }
@@ -389,19 +402,27 @@ impl Cape {
             .or_else(|| self.lexicon.listed_folded(&lower))
     }
 
-    /// How good each listed word is in the place of a key's: the order of the draw.
+    /// How many listed words a key of kind word ranks: all for an ordinary word, the substitutes for a protected one.
+    fn ranked(&self, key: &Key) -> usize {
+        self.law(key.level).ranked()
+    }
+
+    /// How good each of the words that a key ranks is in its place: the order of the draw.
     pub(crate) fn utilities(&self, key: &Key) -> Vec<f32> {
-        let mut utilities = self.lexicon.similarities(&key.form);
+        let mut utilities = self.lexicon.similarities_of_first(self.ranked(key), &key.form);
         if let Some(own) = self.own(key) {
             utilities[own.index()] = f32::INFINITY;
         }
         utilities
     }
 
-    /// The listed words from the first rank to the last, for a key of kind word.
+    /// The listed words from the first rank to the last, for a key of kind word: those that it ranks, then the rest in the order
+    /// of the list.
     #[must_use]
     pub fn order(&self, key: &Key) -> Vec<Listed> {
-        ranking(&self.utilities(key)).into_iter().map(Listed).collect()
+        let ranking = ranking(&self.utilities(key));
+        let rest = ranking.len() as u32..self.lexicon.len() as u32;
+        ranking.into_iter().chain(rest).map(Listed).collect()
     }
 
     /// The exact distribution of a key's draw: a share for each listed word, or for each value of its grid.
@@ -411,8 +432,8 @@ impl Cape {
         let law = self.law_of(key)?;
         let mut row = vec![Share { weight: 0, total: law.total() }; law.len()];
         if key.kind == Kind::Word {
-            for (rank, word) in (1..).zip(ranking(&self.utilities(key))) {
-                row[word as usize].weight = law.weight(rank);
+            for (rank, word) in (1..).zip(self.order(key)) {
+                row[word.index()].weight = law.weight(rank);
             }
         } else {
             for (value, share) in row.iter_mut().enumerate() {

@@ -33,9 +33,11 @@ pub(crate) enum Fault {
     ListByClass,
     /// Symbols at the end of a word are sent as they are.
     OpenCharacters,
+    /// A protected word that is of the rest stays itself as often as one that is not.
+    OwnOfTheRest,
 }
 
-pub(crate) const ALL: [Fault; 11] = [
+pub(crate) const ALL: [Fault; 12] = [
     Fault::Pieces,
     Fault::CaseOfTheWord,
     Fault::WidthByWord,
@@ -47,6 +49,7 @@ pub(crate) const ALL: [Fault; 11] = [
     Fault::ForcedLevel,
     Fault::ListByClass,
     Fault::OpenCharacters,
+    Fault::OwnOfTheRest,
 ];
 
 /// Gives the places of a plan the keys that the fault gives them.
@@ -139,6 +142,13 @@ pub(crate) fn row(fault: Option<Fault>, cape: &Cape, key: &Key, seen: &[(&Key, &
             });
             let n = row.len();
             (0..n).map(|i| (row[(i + by) % n].0.clone(), row[i].1)).collect()
+        }
+        Some(Fault::OwnOfTheRest) if cape.own(&key).is_none() => {
+            let own = |drawn: &Drawn| fold(&text(cape, drawn)) == fold(&key.form);
+            let top = row[0].1;
+            row.into_iter()
+                .map(|(y, weight)| if own(&y) { (y, top) } else { (y, weight) })
+                .collect()
         }
         Some(Fault::ListByClass) => {
             let is_name = |word: Listed| cape.lexicon().flags_of(word).is_name();

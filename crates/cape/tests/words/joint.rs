@@ -162,7 +162,8 @@ fn allowed(cape: &Cape, a: &Key, b: &Key) -> Ratio {
     let of = |most: u128, least: u128| Ratio(most.into(), least.into());
     let Some(law) = cape.law_of(a) else { return of(1, 1) };
     if a.kind != Kind::Word || (a.level, b.level) == (Level::Protected, Level::Protected) {
-        return of(law.weight(1).into(), law.weight(law.len()).into());
+        // the rest has one weight for all protected words
+        return of(law.weight(1).into(), law.weight(law.ranked()).into());
     }
     let levels = [Level::Protected, Level::Ordinary].map(|level| cape.law(level));
     let pairs = levels.iter().flat_map(|a| levels.iter().map(move |b| (a, b)));

@@ -29,7 +29,7 @@ pub(crate) fn lexicon(words: &[(&str, &str, &[i8])], groups: &[&[i8]]) -> Arc<Le
 }
 
 /// Eight listed words, each with one that is its opposite: what one ranks first the other ranks last.
-/// Two of them are spelled alike but for case.
+/// Two of them are spelled alike but for case. Two more are of the rest.
 pub(crate) fn opposites() -> Arc<Lexicon> {
     lexicon(
         &[
@@ -41,6 +41,8 @@ pub(crate) fn opposites() -> Arc<Lexicon> {
             ("London", "lp", &[-70, -71]),
             ("Will", "lm", &[71, -70]),
             ("round", "lo", &[-71, 70]),
+            ("plain", "lor", &[60, 20]),
+            ("rash", "lorI", &[-60, 20]),
             ("Krzysztof", "m", &[-90, 5]),
         ],
         &[&[3, 1], &[-2, 5], &[0, -4], &[-5, -1], &[2, -2]],

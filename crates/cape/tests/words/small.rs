@@ -31,6 +31,9 @@ pub(crate) const WORDS: [(&str, &str); 16] = [
     ("O'Brien", "ls"),
 ];
 
+/// Listed words that no protected word is ranked among.
+pub(crate) const REST: [(&str, &str); 2] = [("plain", "lor"), ("rash", "lorI")];
+
 /// Words that are known and cannot be drawn.
 pub(crate) const KNOWN: [(&str, &str); 2] = [("Krzysztof", "m"), ("gonorrhea", "I")];
 
@@ -95,17 +98,18 @@ pub(crate) fn any_settings() -> impl Strategy<Value = Settings> {
     )
 }
 
-/// Any mechanism on so many listed words, and two that are not.
+/// Any mechanism on so many substitutes, up to two words of the rest, and two that are not listed.
 pub(crate) fn smalls(listed: Range<usize>) -> impl Strategy<Value = Small> {
     let vectors = |n| prop::collection::vec(prop::array::uniform3(any::<i8>()), n);
-    let words = subsequence(WORDS.to_vec(), listed);
-    (words, vectors(WORDS.len() + KNOWN.len()), vectors(5), any_settings())
+    let words = (subsequence(WORDS.to_vec(), listed), subsequence(REST.to_vec(), 0..=2))
+        .prop_map(|(listed, rest)| [listed, rest].concat());
+    (words, vectors(WORDS.len() + REST.len() + KNOWN.len()), vectors(5), any_settings())
         .prop_map(|(listed, vectors, groups, settings)| Small { listed, vectors, groups, settings })
 }
 
 /// All strings for a slot: known words and others, each as it is, in capitals, and with one.
 pub(crate) fn strings() -> Vec<String> {
-    let words = WORDS.iter().chain(&KNOWN).map(|(word, _)| *word).chain(OTHERS);
+    let words = WORDS.iter().chain(&REST).chain(&KNOWN).map(|(word, _)| *word).chain(OTHERS);
     let mut all: Vec<String> = words
         .flat_map(|word| {
             let mut chars = word.chars();

@@ -48,6 +48,8 @@ struct WordExplanation<'a> {
     k: usize,
     alpha: Option<f64>,
     ranks: usize,
+    /// How many of them stand before the rest, whose order and weight are the same for all protected words.
+    ranked: usize,
     total_weight: u64,
     candidates: Vec<Candidate>,
     /// The rank of the word itself, where it can be drawn.
@@ -93,9 +95,10 @@ impl<'a> WordExplanation<'a> {
             k: law.shape().k,
             alpha: law.shape().alpha,
             ranks: law.len(),
+            ranked: law.ranked(),
             total_weight: law.total(),
             candidates: (1..=shown).map(candidate).collect(),
-            own_rank: all.has_own().then_some(1),
+            own_rank: all.own_rank(),
         })
     }
 }
@@ -103,7 +106,7 @@ impl<'a> WordExplanation<'a> {
 /// The report as a person reads it.
 impl fmt::Display for WordExplanation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { word, original, level, kind, why, epsilon, k, ranks, .. } = self;
+        let Self { word, original, level, kind, why, epsilon, k, ranked, .. } = self;
         writeln!(f, "word {word}: {original}")?;
         writeln!(f, "{level} ({why}), kind {kind}")?;
         let shape = match self.alpha {
@@ -111,9 +114,18 @@ impl fmt::Display for WordExplanation<'_> {
             None if *level == Level::Ordinary.as_str() => "the first, then all others alike".into(),
             None => format!("the first {k} alike, then all others alike"),
         };
-        writeln!(f, "law: ε = {epsilon:.6} over {ranks} ranks, {shape}")?;
-        if self.own_rank.is_none() {
-            writeln!(f, "the word itself is not on the list and cannot be drawn")?;
+        writeln!(f, "law: ε = {epsilon:.6} over {ranked} ranks, {shape}")?;
+        let rest = self.ranks - ranked;
+        if rest > 0 {
+            writeln!(
+                f,
+                "and {rest} other words, the same for every protected word and hardly ever drawn"
+            )?;
+        }
+        match self.own_rank {
+            None => writeln!(f, "the word itself is not on the list and cannot be drawn")?,
+            Some(own) if own > *ranked => writeln!(f, "the word itself is one of these")?,
+            Some(_) => {}
         }
         writeln!(
             f,

@@ -33,7 +33,7 @@ pub struct Suspects {
 /// The attack on one mechanism.
 pub struct CapeBayes {
     rows: Recent<Key, Ranks>,
-    /// How many ranks have more than the least weight.
+    /// How many ranks have more than the least weight before the rest.
     reach: usize,
     most: usize,
 }
@@ -49,7 +49,7 @@ pub struct CapeGuess {
 
 /// The ranks that a key gives to listed words, as far as they matter.
 enum Ranks {
-    /// Those with more than the least weight, in order of the words; all others have the same.
+    /// Those with more than the least weight before the rest, in order of the words; all others that are ranked have the same.
     Near(Box<[(Listed, u32)]>),
     /// All of them.
     All(Box<[u16]>),
@@ -191,13 +191,13 @@ impl Suspects {
     }
 }
 
-/// How many ranks have more than the least weight.
+/// How many ranks have more than the least weight before the rest.
 fn reach(cape: &Cape) -> usize {
     let law = cape.law(Level::Protected);
-    let (mut reach, mut end) = (0, law.len());
+    let (mut reach, mut end) = (0, law.ranked());
     while reach < end {
         let middle = usize::midpoint(reach, end);
-        if law.weight(middle + 1) > law.weight(law.len()) {
+        if law.weight(middle + 1) > law.weight(law.ranked()) {
             reach = middle + 1;
         } else {
             end = middle;
@@ -209,10 +209,12 @@ fn reach(cape: &Cape) -> usize {
 impl Ranks {
     fn probability(&self, law: &Law, y: Listed) -> f64 {
         let rank = match self {
+            // the rest stands behind the words that are ranked, and at the same ranks for every key
+            _ if y.index() >= law.ranked() => law.len(),
             Self::All(ranks) => usize::from(ranks[y.index()]),
             Self::Near(near) => match near.binary_search_by_key(&y, |&(word, _)| word) {
                 Ok(at) => near[at].1 as usize,
-                Err(_) => law.len(),
+                Err(_) => law.ranked(),
             },
         };
         law.probability(rank)
