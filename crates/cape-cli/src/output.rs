@@ -190,7 +190,8 @@ impl<'a> Statement<'a> {
     fn in_practice(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = |share: f64| {
             let percent = (share * 1000.0).ceil() / 10.0;
-            if percent < 10.0 {
+            // 99.5 is not 100
+            if percent < 10.0 || percent > 99.0 && percent < 100.0 {
                 format!("{percent:.1}%")
             } else {
                 format!("{:.0}%", percent.ceil())
@@ -215,7 +216,7 @@ impl<'a> Statement<'a> {
                  and in fewer the more of their nearest words are the same",
                 percent(most_kept),
                 // how useful it is: never above the true value
-                format_args!("{:.0}%", (100.0 * near).floor()),
+                format_args!("{}%", (1000.0 * near).floor() / 10.0),
                 percent(most_guessed),
             )?;
             if let Some(kept) = most_kept_value {

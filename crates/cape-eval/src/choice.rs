@@ -65,8 +65,9 @@ impl Nearness {
                 let similarities = cape.lexicon().similarities(&key.form);
                 let order = cape.order(key);
                 let similarity = |at: usize| f64::from(similarities[order[at].index()]);
-                let mean = similarities.iter().map(|&s| f64::from(s)).sum::<f64>()
-                    / similarities.len() as f64;
+                let substitutes = &similarities[..cape.lexicon().substitutes()];
+                let sum: f64 = substitutes.iter().map(|&s| f64::from(s)).sum();
+                let mean = sum / substitutes.len() as f64;
                 // the word itself, or the nearest listed one, also where a protected word hardly ever becomes it
                 let best = similarities.iter().copied().fold(f32::NEG_INFINITY, f32::max);
                 let span = f64::from(best) - mean;

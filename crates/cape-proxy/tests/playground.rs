@@ -238,8 +238,9 @@ async fn the_law_is_told_in_numbers() {
     let (router, cape) = (open(PlaygroundOptions::default()), cape());
     let told = asked(&router, "law", &json!({"settings": chosen(&router).await})).await;
     let (law, guarantee) = (cape.law(Level::Protected), cape.guarantee_for(&[Kind::Word]));
-    let n = law.len();
-    let half = law.first(n / 2) + if n % 2 == 1 { law.probability(n / 2 + 1) / 2.0 } else { 0.0 };
+    let n = law.ranked();
+    let middle = if n % 2 == 1 { law.probability(n / 2 + 1) / 2.0 } else { 0.0 };
+    let half = law.first(n / 2) + middle + (1.0 - law.first(n)) / 2.0;
     for (name, value) in [
         ("epsilon_protected", guarantee.protected),
         ("epsilon_any", guarantee.bound),
@@ -250,7 +251,9 @@ async fn the_law_is_told_in_numbers() {
         assert!((told[name].as_f64().unwrap() - value).abs() < 1e-9, "{name}");
     }
     let curve = told["curve"].as_array().unwrap();
-    assert_eq!((&curve[0][0], &curve[curve.len() - 1]), (&json!(1), &json!([law.len(), 1.0])));
+    let last = &curve[curve.len() - 1];
+    assert_eq!((&curve[0][0], &last[0]), (&json!(1), &json!(n)));
+    assert!((last[1].as_f64().unwrap() - law.first(n)).abs() < 1e-12);
 }
 
 #[tokio::test]
