@@ -64,7 +64,7 @@ def units(flags, text):
 
 def release(texts, lexicon, epsilon, k, rng):
     """One release of each text; the same ranks are drawn whatever the vectors are."""
-    n = len(lexicon.listed)
+    n = len(lexicon.substitutes)
     top = k * np.exp(epsilon) / (k * (np.exp(epsilon) - 1) + n)
     orders, out = {}, []
     for text, cut in texts:
@@ -81,7 +81,7 @@ def release(texts, lexicon, epsilon, k, rng):
                 if key not in seen:
                     if unit not in orders:
                         orders[unit] = np.argsort(-lexicon.scores(unit.replace("’", "'")), kind="stable")
-                    seen[key] = lexicon.words[lexicon.listed[orders[unit][rank]]]
+                    seen[key] = lexicon.words[lexicon.substitutes[orders[unit][rank]]]
                 word = seen[key]
                 parts.append(word[0].upper() + word[1:] if first else word)
             elif what == "address":
@@ -117,7 +117,7 @@ def main() -> None:
     lexicon.vectors, lexicon.ngrams = lexicon.vectors.copy(), lexicon.ngrams.copy()
     lexicon.vectors[:, off] = 0
     lexicon.ngrams[:, off] = 0
-    lexicon._target = lexicon.vectors[lexicon.listed].astype(np.float64)
+    lexicon._target = lexicon.vectors[lexicon.substitutes].astype(np.float64)
     stop = set((pathlib.Path(__file__).resolve().parent.parent / "crates/cape/src/stopwords_en.txt").read_text().split())
 
     rows = [json.loads(line) for line in open(args.pii, encoding="utf-8")]

@@ -1,4 +1,4 @@
-"""Reads the lexicon's files back and prints the nearest listed words of the words given.
+"""Reads the lexicon's files back and prints the nearest substitutes of the words given.
 
     python reference.py [--top 10] Krzysztof gonorrhea Alice London hiked
 """
@@ -31,8 +31,9 @@ class Lexicon:
         self.ngrams = read(folder / "ngrams.bin", b"CAPENGR1")
         assert len(self.words) == len(self.row) == len(self.vectors)
         assert self.words == sorted(self.words, key=lambda w: w.encode())
-        self.listed = np.array([i for i, w in enumerate(self.words) if "l" in self.flags[w]])
-        self._target = self.vectors[self.listed].astype(np.float64)
+        # what protected words are ranked among
+        self.substitutes = np.array([i for i, w in enumerate(self.words) if "l" in self.flags[w] and "r" not in self.flags[w]])
+        self._target = self.vectors[self.substitutes].astype(np.float64)
 
     def entry(self, string: str) -> str | None:
         """The line that a string is looked up in: as written, in lower case, in title case."""
@@ -52,7 +53,7 @@ class Lexicon:
 
     def nearest(self, string: str, top: int) -> list[str]:
         order = np.argsort(-self.scores(string), kind="stable")[:top]
-        return [self.words[self.listed[i]] for i in order]
+        return [self.words[self.substitutes[i]] for i in order]
 
 
 def main() -> None:

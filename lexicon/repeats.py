@@ -2,7 +2,7 @@
 
     python repeats.py [--epsilon 8] [--k 100]
 
-The attacker knows the list and the law, and takes all protected words of the list to be equally likely. A plateau
+The attacker knows the list and the law, and takes all protected words among the substitutes to be equally likely. A plateau
 has two weights, so the best guess is a word whose k nearest hold most of what was drawn.
 """
 
@@ -21,9 +21,9 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=4000)
     args = parser.parse_args()
     lexicon = reference.Lexicon()
-    flags = [lexicon.flags[lexicon.words[i]] for i in lexicon.listed]
+    flags = [lexicon.flags[lexicon.words[i]] for i in lexicon.substitutes]
     protected = np.array([i for i, f in enumerate(flags) if "o" not in f or set(f) & vectors.SENSITIVE.keys()])
-    rows, n = lexicon.vectors[lexicon.listed].astype(np.float32), len(lexicon.listed)
+    rows, n = lexicon.vectors[lexicon.substitutes].astype(np.float32), len(lexicon.substitutes)
     nearest = np.zeros((len(protected), n), bool)
     for place, word in enumerate(protected):
         score = rows @ rows[word]
