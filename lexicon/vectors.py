@@ -28,6 +28,7 @@ SCALES = {
 AXES = list(SCALES)
 SENSITIVE = {"I": "illness", "B": "body", "R": "religion", "P": "politics", "X": "sexuality", "C": "crime", "M": "money"}
 SEMANTIC = 96
+assert SEMANTIC + AXES.index("tone") == 105  # as crates/cape/src/lexicon/vectors.rs has it
 SHARES = {"glove": 0.2, "encoder": 0.3, "contexts": 0.5}
 SEEN = 3  # what is expected of a word's places counts as so many of them
 BUCKETS = 16_384

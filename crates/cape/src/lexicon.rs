@@ -299,16 +299,25 @@ impl Lexicon {
     /// the word that it stands for, if there is one, and else by its letters.
     #[must_use]
     pub fn similarities(&self, word: &str) -> Vec<f32> {
-        self.similarities_of_first(self.len(), word)
+        let query = match self.entry(word) {
+            Some(entry) => self.vectors.of_row(entry.row as usize),
+            None => self.vectors.of_letters(word),
+        };
+        self.vectors.cosines(&query, self.len())
     }
 
-    /// The same for the first `count` listed words alone.
+    /// How well each of the first `count` listed words stands in the place of a string. That is how similar they are, but the tone of a
+    /// known word counts more unless it is sensitive in itself: of "dull" a reader wants to know that it is no praise, of an
+    /// illness that it is an illness.
     ///
     /// # Panics
     /// If there are not so many.
     #[must_use]
-    pub fn similarities_of_first(&self, count: usize, word: &str) -> Vec<f32> {
+    pub fn fitness(&self, count: usize, word: &str) -> Vec<f32> {
         let query = match self.entry(word) {
+            Some(entry) if entry.flags.class().is_none() => {
+                self.vectors.of_row_with_tone(entry.row as usize)
+            }
             Some(entry) => self.vectors.of_row(entry.row as usize),
             None => self.vectors.of_letters(word),
         };

@@ -13,6 +13,11 @@ const SHAPE: usize = 8;
 /// Rows that are multiplied are filled up with zeros to a multiple of this, so that no number is multiplied alone.
 const LANES: usize = 32;
 
+/// The column that says how good or bad a word sounds, as `lexicon/vectors.py` lays the columns out, and how often it counts where
+/// tone counts more.
+const TONE: usize = 105;
+const TONE_COUNTS: i16 = 3;
+
 /// How many bytes of a string its vector is made of.
 const MOST_BYTES: usize = 64;
 
@@ -112,6 +117,15 @@ impl Vectors {
     /// The vector of a row.
     pub(super) fn of_row(&self, row: usize) -> Vec<i16> {
         self.words.row(row).iter().map(|&v| i16::from(v)).collect()
+    }
+
+    /// The vector of a row, with more of its tone.
+    pub(super) fn of_row_with_tone(&self, row: usize) -> Vec<i16> {
+        let mut vector = self.of_row(row);
+        if let Some(tone) = vector.get_mut(TONE) {
+            *tone *= TONE_COUNTS;
+        }
+        vector
     }
 
     /// The cosines of the first `count` listed words' vectors with this one, from exact integers.

@@ -409,7 +409,7 @@ impl Cape {
 
     /// How good each of the words that a key ranks is in its place: the order of the draw.
     pub(crate) fn utilities(&self, key: &Key) -> Vec<f32> {
-        let mut utilities = self.lexicon.similarities_of_first(self.ranked(key), &key.form);
+        let mut utilities = self.lexicon.fitness(self.ranked(key), &key.form);
         if let Some(own) = self.own(key) {
             utilities[own.index()] = f32::INFINITY;
         }
