@@ -181,6 +181,7 @@ class Explanation:
         why: str,
         epsilon: float,
         ranks: int,
+        ranked: int,
         total_weight: int,
         listed: bool,
         candidates: Sequence[Candidate],
@@ -197,6 +198,8 @@ class Explanation:
     def epsilon(self) -> float: ...
     @property
     def ranks(self) -> int: ...
+    @property
+    def ranked(self) -> int: ...
     @property
     def total_weight(self) -> int: ...
     @property

@@ -108,9 +108,11 @@ record! {
         epsilon: f64,
         /// How many ranks the law has.
         ranks: usize,
+        /// How many of them stand before the rest, which is the same for all protected words.
+        ranked: usize,
         /// The sum of all weights.
         total_weight: u64,
-        /// Whether the word itself can be drawn: it is then the first.
+        /// Whether the word itself can be drawn: it is then the first, or one of the rest.
         listed: bool,
         /// The first candidates, by rank.
         candidates: Vec<Candidate>,
@@ -151,6 +153,7 @@ impl Explanation {
             why: place.why.as_str().into(),
             epsilon: law.epsilon(),
             ranks: law.len(),
+            ranked: law.ranked(),
             total_weight: law.total(),
             listed: all.own_rank().is_some(),
             candidates: (1..=most.unwrap_or(usize::MAX).min(law.len())).map(candidate).collect(),
