@@ -1,10 +1,12 @@
 //! How fast each kernel of this machine is, beside rten's f32 product in the same run.
 //!
-//!     cargo bench -p cape-kernels --bench products
+//!     cargo bench -p cape-kernels --bench products [-- coded]
+//!
+//! `coded` leaves out all but the coded weights of chat models.
 
 use std::time::Instant;
 
-use cape_kernels::{Bits, Kernel, Rows, Weights};
+use cape_kernels::{Bits, Coded, CodedRows, CodedWeights, Coding, Kernel, Rows, Weights};
 use rten_gemm::{GemmExecutor, GemmInputA, GemmInputB, GemmOptions};
 use rten_tensor::NdTensorView;
 
@@ -20,7 +22,48 @@ const SHAPES: [[usize; 3]; 7] = [
     [1, 768, 30522],
 ];
 
+/// The same for coded weights: a chat model on some prompts, on the last tokens of 24, and on one token.
+const CODED_SHAPES: [[usize; 3]; 5] =
+    [[600, 1536, 8960], [600, 8960, 1536], [24, 1536, 8960], [24, 8960, 1536], [1, 1536, 8960]];
+
 fn main() {
+    if std::env::args().all(|arg| arg != "coded") {
+        products();
+    }
+    coded_products();
+}
+
+fn coded_products() {
+    println!("\nbillions of multiplications a second, weights of a GGUF file");
+    println!("| rows × inputs × outputs | kernel | Q4_K | Q6_K |");
+    println!("|---|---|---|---|");
+    for [rows, inputs, outputs] in CODED_SHAPES {
+        let x: Vec<f32> = (0..rows * inputs).map(|i| (i as f32 * 0.37).sin()).collect();
+        let (mut out, bias) = (vec![0.0; rows * outputs], vec![0.0; outputs]);
+        let weights = [Coding::Four, Coding::Six].map(|coding| {
+            CodedWeights::new(coding, outputs, inputs, |output, at| Coded {
+                codes: std::array::from_fn(|i| ((output + at) * 31 + i * 7) as u8 % 16),
+                scales: [40; 16],
+                offsets: [20; 16],
+                scale: 1e-3,
+                offset: 1e-3,
+            })
+        });
+        for kernel in Kernel::available() {
+            let [four, six] = weights.each_ref().map(|weights| {
+                let seconds = best(|| {
+                    let rows = CodedRows::new(&x, inputs, kernel);
+                    weights.product(&rows, &bias, &mut out, &|_| {});
+                });
+                (rows * inputs * outputs) as f64 / seconds / 1e9
+            });
+            let name = kernel.name();
+            println!("| {rows} × {inputs} × {outputs} | {name} | {four:.0} | {six:.0} |");
+        }
+    }
+}
+
+fn products() {
     println!("billions of multiplications a second (and how many times rten's f32)");
     println!("| rows × inputs × outputs | rten f32 | kernel | 16 bits | 8 bits |");
     println!("|---|---|---|---|---|");

@@ -398,7 +398,7 @@ mod tests {
             (Coding::Four, 1, 1536, 3),
             // as many rows as a kernel takes together, fewer, and one
             (Coding::Four, 33, 512, 12),
-            (Coding::Six, 33, 512, 21),
+            (Coding::Six, 33, 512, 19),
             (Coding::Six, 600, 512, 200),
         ] {
             let packed = CodedWeights::new(coding, outputs, inputs, |o, at| coded(coding, o, at));

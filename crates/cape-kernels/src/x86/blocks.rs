@@ -32,11 +32,11 @@ pub(crate) fn sums_of_blocks(
         // SAFETY: the kernel exists, so the machine has the instructions; the lengths were checked, and those of `CodedRows`
         // agree by its construction.
         (Path::Amx | Path::Vnni, Coding::Four) => unsafe {
-            vnni_rows::<8>(panel, rows, first, sums);
+            vnni_rows::<8, 8>(panel, rows, first, sums);
         },
         // SAFETY: as above.
         (Path::Amx | Path::Vnni, Coding::Six) => unsafe {
-            vnni_rows::<16>(panel, rows, first, sums);
+            vnni_rows::<16, 12>(panel, rows, first, sums);
         },
         // SAFETY: as above.
         (Path::Avx2, Coding::Four) => unsafe { avx2_rows::<8, 8>(panel, rows, first, sums) },
@@ -45,12 +45,12 @@ pub(crate) fn sums_of_blocks(
     }
 }
 
-/// A block of the panel meets all rows while it is near.
+/// A block of the panel meets all rows while it is near, `N` of them at a time where there are as many.
 ///
 /// # Safety
 /// AVX-512 with VNNI; else as [`avx2_rows`].
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-unsafe fn vnni_rows<const PARTS: usize>(
+unsafe fn vnni_rows<const PARTS: usize, const N: usize>(
     panel: Panel<'_>,
     rows: &CodedRows,
     first: usize,
@@ -60,7 +60,7 @@ unsafe fn vnni_rows<const PARTS: usize>(
     for at in 0..rows.inputs / BLOCK {
         // SAFETY: the caller's promise, for each row.
         unsafe {
-            let (row, rest) = vnni_together::<PARTS, 8, 1>(panel, rows, (at, first), sums);
+            let (row, rest) = vnni_together::<PARTS, N, 1>(panel, rows, (at, first), sums);
             let (row, rest) = vnni_together::<PARTS, 3, 2>(panel, rows, (at, row), rest);
             vnni_together::<PARTS, 1, 4>(panel, rows, (at, row), rest);
         }
