@@ -257,7 +257,7 @@ fn kills() -> u32 {
 fn a_job_that_is_killed_goes_on_as_if_it_had_not_been() {
     let home = Home::new();
     // enough for several checkpoints on a fast machine
-    home.write("in.jsonl", rows(kills() as usize * 4000));
+    home.write("in.jsonl", rows(kills() as usize * 12_000));
     let flags = ["--field", "prompt", "--pass", "id", "--memory", "memory"];
     assert_eq!(perturb(&home, "in.jsonl", "whole.jsonl", &flags).code, 0);
     let (mut killed, mut amidst) = (0, 0);
